@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Real
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -216,6 +217,22 @@ class Learner(ABC):
         """Log to a `stable_baselines3.common.logger.Logger`."""
         self.logger = logger
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies, also those of `pickle`, continue where this learner is, as what `save` and `load` make does."""
+        with TemporaryDirectory() as folder:
+            self.save(file := Path(folder) / "copied")
+            if file.is_dir():
+                raise OptionError(
+                    f"{self.id}: its state is a folder, which cannot be copied in memory; type save(folder) and load(folder)"
+                )
+            return _loaded, (
+                type(self),
+                file.read_bytes(),
+                None if self.game.id else self.game,
+                self.verbose,
+                self.tensorboard_log,
+            )
+
     @abstractmethod
     def save(self, file: str | Path) -> None:
         """Write everything that a resumed run needs.
@@ -238,6 +255,17 @@ class Learner(ABC):
         Raises:
             CheckpointError: damaged, not a checkpoint, or of another learner or game.
         """
+
+
+def _loaded(
+    kind: type[Learner], saved: bytes, env: Game | None, verbose: int, tensorboard_log: str | Path | None
+) -> Learner:
+    """The learner that was copied."""
+    with TemporaryDirectory() as folder:
+        (file := Path(folder) / "copied").write_bytes(saved)
+        learner = kind.load(file, env)
+    learner.verbose, learner.tensorboard_log = verbose, tensorboard_log
+    return learner
 
 
 def game_of(env: Any) -> Game:

@@ -347,6 +347,14 @@ class DecisionKinds(Protocol):
         """(m,): what the rule of thumb plays."""
 
 
+def _number(head: int, value: int) -> str:
+    return str(value)
+
+
+def _nothing(*_: Any) -> dict[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Game:
     """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of it.
@@ -362,11 +370,11 @@ class Game:
     facts: GameFacts
     fields: Mapping[str, Field] = field(default_factory=dict)
     kernels: Kernels | None = None
-    action_name: Callable[[int, int], str] = lambda head, value: str(value)
+    action_name: Callable[[int, int], str] = _number
     """`action_name(head, value)`, e.g. "play 5"."""
-    info: Callable[[State, int], dict[str, Any]] = lambda state, i: {}
+    info: Callable[[State, int], dict[str, Any]] = _nothing
     """`info(state, i)`: public facts of row i for the `info` of a view; nothing that the seat to move may not know."""
-    seat_info: Callable[[State, int, int], dict[str, Any]] = lambda state, i, seat: {}
+    seat_info: Callable[[State, int, int], dict[str, Any]] = _nothing
     """`seat_info(state, i, seat)`: what only the info of `seat` shows beside `info`."""
     ignores_waiting: bool = False
     """Whether a seat that waits may give any action in range, which is ignored; otherwise it must be legal, as for other seats."""
@@ -433,6 +441,14 @@ class Game:
         for name, conventions in self.engine_conventions.items():
             told |= conventions(self.engine_options[name])
         object.__setattr__(self, "conventions", told)
+
+    def __deepcopy__(self, memo: Any) -> Game:
+        return self  # nothing of it changes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .make import pickled
+
+        return pickled(self)
 
     def __repr__(self) -> str:
         return f"<Game {self.name}: {', '.join(f'{key} {value}' for key, value in self._described().items())}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ludory.envs.engine.kernel_engine import KernelEngine
@@ -13,7 +13,7 @@ from ludory.errors import OptionError, PluginError
 from ludory.plugins import Entry, games
 from ludory.plugins.call import call
 
-from .game import Game
+from .game import Field, Game, GameFacts, Kernels
 
 
 def make_game(id: str | Game, **options: Any) -> Game:
@@ -110,6 +110,30 @@ class NamedGame:
     def make(self) -> Game:
         """Make the game; errors as of `make_game`."""
         return make_game(self.id, **self.options)
+
+
+def pickled(game: Game) -> tuple[Any, ...]:
+    """How `pickle` keeps a game: by id and options if these make the same game, else by its parts, which must then be importable."""
+    named = NamedGame(game.id, {**game.options, **game.engine_options})
+    if game.id in games.ids() and _same_parts(game, named.make()):
+        return named.make, ()
+    return Game, tuple(getattr(game, part.name) for part in fields(game))
+
+
+def _same_parts(game: Game, other: Game) -> bool:
+    """Whether no part was replaced since the factory made the game; of functions and objects it looks at their definitions."""
+    return all(_definition(getattr(game, part.name)) == _definition(getattr(other, part.name)) for part in fields(game))
+
+
+def _definition(part: Any) -> Any:
+    if isinstance(part, Kernels):
+        return [_definition(kernel) for kernel in part]
+    if isinstance(part, Mapping):
+        return {name: _definition(value) for name, value in part.items()}
+    function = getattr(part, "func", part)  # of a partial
+    if callable(function):
+        return getattr(function, "__code__", type(function))
+    return repr(part) if isinstance(part, (GameFacts, Field, str, int, float, tuple)) else type(part)
 
 
 def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:

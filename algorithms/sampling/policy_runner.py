@@ -38,8 +38,7 @@ class PolicyRunner:
         self._initial = None if initial is None else initial[0].clone()
         self.expect(policy)
         if can_compile(policy):
-            compiled = CompiledForward(policy, like)
-            self._run: Any = lambda observation, memory, seats, previous: compiled(observation)
+            self._run: Any = partial(_of_observation, CompiledForward(policy, like))
         else:
             self._run = partial(forward, policy, precision=self.precision)
 
@@ -81,3 +80,9 @@ class PolicyRunner:
             self.memory[torch.as_tensor(rows, device=self.memory.device)] = self._initial
         if self.previous is not None:
             self.previous[torch.as_tensor(rows, device=self.previous.device)] = self._none
+
+
+def _of_observation(
+    compiled: CompiledForward, observation: Tensor, memory: Any, seats: Any, previous: Any
+) -> PolicyOutput:
+    return compiled(observation)

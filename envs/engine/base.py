@@ -15,7 +15,7 @@ from ludory.envs.chance import EPISODE, STREAM, hash_rows
 from ludory.envs.game import Game, GameFacts, State
 
 from .checks import checked_seed
-from .protocol import Array, NextTurn, on_host
+from .protocol import Array, Engine, NextTurn, on_host
 from .snapshot import identity, read_snapshot, write_snapshot
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
@@ -154,6 +154,21 @@ class EngineBase(ABC):
         """Independent copy of all games."""
         return self.gather(np.arange(self.num_games))
 
+    def __copy__(self) -> Self:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        self.game.need("a copy of an engine", "clones")
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self.game.need("a pickled engine", "saves")
+        return _again, (self.game, self._arguments(), {name: on_host(values) for name, values in self.fields().items()})
+
+    def _arguments(self) -> dict[str, Any]:
+        """What `make_engine` must be told to make such an engine."""
+        return {"num_games": self.num_games, "seed": self.seed, "first_game": self._first_game}
+
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically; engines on every device read it."""
         write_snapshot(file, identity(self.game), {name: on_host(values) for name, values in self.fields().items()})
@@ -164,3 +179,12 @@ class EngineBase(ABC):
 
     def close(self) -> None:  # noqa: B027, most engines hold nothing open
         """Release what the engine holds outside Python; by default nothing."""
+
+
+def _again(game: Game, arguments: Mapping[str, Any], fields: Mapping[str, Array]) -> Engine:
+    """The engine that was pickled."""
+    from ludory.envs.make import make_engine
+
+    engine = make_engine(game, **arguments)
+    engine.load_fields(fields, check=False)
+    return engine

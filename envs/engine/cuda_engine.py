@@ -245,6 +245,9 @@ class CudaEngine(EngineBase):
         other._adopt(gather_pools(self._pools, where), self._started[chosen], self._masks.index_select(2, where))
         return other
 
+    def _arguments(self) -> dict[str, Any]:
+        return super()._arguments() | {"device": self.device}
+
     def redeal(self, seat: Any, seed: int) -> None:
         """Draw anew what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)

@@ -326,6 +326,14 @@ class ExternalEngine(EngineBase):
         """Copy chosen games into a new batch; refused unless a subclass overrides it."""
         self._refuse("copying an engine", "gather", "clones")
 
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "num_games": self.num_games,
+            "seed": self.seed,
+            "first_game": int(self._numbers[0]),
+            "threads": self.threads,
+        }
+
     def redeal(self, seat: Any, seed: int) -> None:
         """Draw anew what `seat` does not know; refused unless a subclass overrides it."""
         self._refuse("redeal", "redeal", "redeals")

@@ -338,6 +338,9 @@ class KernelEngine(EngineBase):
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
         return other
 
+    def _arguments(self) -> dict[str, Any]:
+        return super()._arguments() | {"threads": self.threads, "compiled": self.compiled}
+
     def seen_as(self, game: Game) -> Self:
         """The same games, not a copy, under the observations of `game`; only to look at, until this engine loads other games.
 

@@ -17,6 +17,7 @@ from ludory.errors import NotResetError, OptionError
 from ludory.frames.raster import Camera
 
 from .common import (
+    CopiedWhole,
     HeadsSpace,
     action_space,
     checked_render_mode,
@@ -27,7 +28,7 @@ from .common import (
 )
 
 
-class AgentsGame:
+class AgentsGame(CopiedWhole):
     """One game; agents are `player_0`, `player_1`, ... by seat.
 
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.

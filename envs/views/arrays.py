@@ -14,6 +14,8 @@ from ludory.envs.game import Game
 from ludory.envs.make import make_engine
 from ludory.errors import OptionError, PluginError
 
+from .common import CopiedWhole
+
 LIBRARIES = {"jax": "jax.dlpack", "torch": "torch", "numpy": "numpy"}
 """Module of each library with its `from_dlpack`."""
 
@@ -35,7 +37,7 @@ class ArrayStep(NamedTuple):
     """(N,) bool."""
 
 
-class ArrayGames:
+class ArrayGames(CopiedWhole):
     """A batch of games on the CPU or a CUDA device; on the CPU observations are handed over where the kernels wrote them.
 
     Arrays are new ones in every step, so they may be kept. Games are not reset by themselves: pass the finished rows to `reset`.

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import operator
+from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.pictures import svg_picture
 from ludory.errors import IllegalActionError, RenderModeError
 from ludory.frames.raster import Camera
+
+
+class CopiedWhole:
+    """A view whose copies have games of their own: with `copy.copy`, too, since two views of one engine would play one game."""
+
+    def __copy__(self) -> Self:
+        return deepcopy(self)
 
 
 class HeadsSpace(MultiDiscrete):

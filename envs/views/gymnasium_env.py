@@ -18,6 +18,7 @@ from ludory.errors import IllegalActionError, NotResetError
 from ludory.frames.raster import Camera
 
 from .common import (
+    CopiedWhole,
     action_row,
     action_space,
     checked_render_mode,
@@ -45,7 +46,7 @@ make_env.metadata = {"render_modes": ["ansi", "human", "svg", "rgb_array"]}  # t
 """Read by `gym.make`, which makes `render_mode="rgb_array_list"` from "rgb_array"."""
 
 
-class GameEnv(gym.Env[NDArray[Any], Any]):
+class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
     """One game that one policy plays.
 
     `info` of every step has `action_mask` int8 (A,), all 1 when the game is over; `player`, the seat to move (-1 when the game is over,

@@ -19,6 +19,7 @@ from ludory.errors import IllegalActionError, NotResetError, OptionError
 from ludory.frames.raster import Camera
 
 from .common import (
+    CopiedWhole,
     action_space,
     checked_render_mode,
     draw,
@@ -45,7 +46,7 @@ def make_vector_env(
     return GameVectorEnv(made, num_envs, device, autoreset_mode, seats, others, illegal, render_mode)
 
 
-class GameVectorEnv(VectorEnv[Array, Array, Array]):
+class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
     """n games that one policy plays. Returned arrays are new NumPy arrays on the CPU and new torch tensors on CUDA.
 
     `reset(seed=s)` starts game k of seed s in row k, the same as with `make_engine(..., num_games=n, seed=s)`. In `options`,

@@ -17,6 +17,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from ludory.envs.engine.protocol import Array
 from ludory.errors import NotResetError, OptionError
 
+from .common import CopiedWhole
 from .gymnasium_vector import GameVectorEnv
 
 Indices = int | Iterable[int] | None
@@ -43,7 +44,7 @@ def to_sb3(vector_env: VectorEnv[Any, Any, Any]) -> GameVecEnv:
     return GameVecEnv(vector_env)
 
 
-class GameVecEnv(VecEnv):
+class GameVecEnv(CopiedWhole, VecEnv):
     """The games of a `GameVectorEnv`, with NumPy arrays on the CPU wherever the games are.
 
     `infos` of rows whose game ended have `terminal_observation`, `TimeLimit.truncated`, `returns` float32 (P,) and, as with SB3's

@@ -15,6 +15,7 @@ from torchrl.envs import EnvBase
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.seats.opponents import Others, Seats
 
+from .common import CopiedWhole
 from .gymnasium_vector import GameVectorEnv, make_vector_env
 
 DTYPES = {"uint8": torch.uint8, "float32": torch.float32}
@@ -44,7 +45,7 @@ def make_torchrl(
     return TorchRLEnv(games)
 
 
-class TorchRLEnv(EnvBase):  # type: ignore[misc]  # torchrl has no types where it is absent
+class TorchRLEnv(CopiedWhole, EnvBase):  # type: ignore[misc]  # torchrl has no types where it is absent
     """n games that one policy plays, batch size (n,). Tensors share the memory of what the engine returned.
 
     `observation` is (n, *shape); `action_mask` bool (n, A) says which actions are legal, as TorchRL's transform `ActionMask` and its

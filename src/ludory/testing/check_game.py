@@ -15,6 +15,7 @@ from .kernels import interpreted_and_compiled as kernels
 from .kernels import plain_games, simulator
 from .properties import (
     batches,
+    copied_views,
     copies,
     facts,
     gymnasium_views,
@@ -54,6 +55,8 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "alone": batches.games_are_the_same_alone,
     "clone": copies.clones_diverge_only_by_actions,
     "gather": copies.gather_copies,
+    "copies of engines": copied_views.copied_engines_continue,
+    "copies of views": copied_views.copied_views_continue,
     "save and restore": copies.restored_games_continue,
     "stepping rows": batches.games_can_be_stepped_apart,
     "resetting rows": batches.games_can_be_reset_apart,
@@ -79,6 +82,8 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
 NEEDS: Mapping[str, tuple[str, str]] = {
     "clone": ("clones", "games cannot be copied"),
     "gather": ("clones", "games cannot be copied"),
+    "copies of engines": ("clones", "games cannot be copied"),
+    "copies of views": ("clones", "games cannot be copied"),
     "save and restore": ("saves", "running games cannot be saved"),
     "plain kernels": ("kernels", "the rules run elsewhere"),
     "kernels": ("kernels", "the rules run elsewhere"),
@@ -120,7 +125,8 @@ def check_game(
     * seeds: a seed repeats its games; another seed, index or episode gives other games (the same ones without chance).
     * batches: a game is the same alone, in a batch, and stepped or reset by `rows`.
     * given arrays: `play` is `step`, `legal` and `observe`, and arrays given as `out` are filled and returned.
-    * copies: clones diverge only by actions; gather copies; restored games continue bit for bit, including later draws.
+    * copies: clones diverge only by actions; gather copies; restored games continue bit for bit, including later draws; so do
+      copies of engines and views by `copy` and `pickle`.
     * state: every field stays within its declared bounds, and the game's `consistent` agrees.
     * views: Gymnasium (every seat that a policy can play), Gymnasium vector, PettingZoo AEC and parallel show what the
       engine shows, step by step, in arrays that belong to the caller.
