@@ -19,6 +19,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+# Tests start hundreds of processes; where Python keeps no bytecode, each would translate its sources again for five seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 DOCS := .venv-docs
 INSTALLED_DOCS := $(DOCS)/.installed
