@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ludory.algorithms.config import LEAGUE_GAMES, smaller_batches
 from ludory.algorithms.league.log.events import FILE, LeagueEvent
 from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
 from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules, default_unit
 from ludory.errors import DataError, OptionError
+from ludory.plugins import algorithms
 
 STEPS_PER_MINUTE = 1_500_000
 """Agent steps per minute of the budget, for the default unit: two cores, a network of 128-128."""
+SHORT = 50_000
+"""Agent steps below which a league takes turns in small slices; the smallest default unit."""
 TEACHER, START = "teacher.ludory", "start.ludory"
 """Copies of the supervised policy and of the learners' initial weights in the league's folder."""
 
@@ -131,10 +135,41 @@ class LeagueConfig(LeagueRules):
         assert file is not None
         return file
 
+    def shortened(self, longest_game: int) -> dict[str, Any]:
+        """Changes with which a short budget is several turns of every learner, in which games and matches end.
+
+        With its own settings such a league would be one or two turns of the first learner, in which no game ends. There are no changes
+        for a longer budget, or where unit or slices are chosen.
+
+        Args:
+            longest_game: decisions of a seat in the longest game.
+        """
+        steps = self.total_steps
+        if steps >= SHORT or self.unit or self.slice_steps:
+            return {}
+        kind: Any = algorithms.load(self.learner)
+        chosen = dict(self.learner_options)
+        # Two whole games of every learner, where the budget allows it; fewer than 8 at once would be slow.
+        games = max(8, min(LEAGUE_GAMES, steps // (2 * longest_game * sum(self.roles))))
+        learner = kind.config_class(**{"num_envs": LEAGUE_GAMES, **chosen})
+        batches = smaller_batches(learner, min(steps // 2, 8 * games * getattr(learner, "n_steps", 0)))
+        options = {"num_envs": games, **batches, **chosen}
+        return {
+            "unit": max(1, steps // 2),
+            "slice_steps": max(1, steps // 16),
+            "games_per_match": min(self.games_per_match, max(2, options["num_envs"] // 8)),
+            "learner_options": options,
+        }
+
+    @property
+    def total_steps(self) -> int:
+        """The budget in agent steps; of a budget in minutes an estimate."""
+        return self.budget_steps or int(self.minutes * STEPS_PER_MINUTE)
+
     @property
     def unit_steps(self) -> int:
         """`unit`, or its default."""
-        return self.unit or default_unit(self.budget_steps or int(self.minutes * STEPS_PER_MINUTE))
+        return self.unit or default_unit(self.total_steps)
 
     @property
     def steps_of_slice(self) -> int:

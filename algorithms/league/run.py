@@ -16,6 +16,7 @@ import torch
 from typing_extensions import Self
 
 from ludory.agents.networks.policy import Policy
+from ludory.algorithms.config import LEAGUE_GAMES
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
 from ludory.algorithms.league.log.state import LeagueState, load_state, newest_state, write_state
 from ludory.algorithms.running.folder_lock import FolderLock
@@ -313,6 +314,20 @@ class League:
         self._measure(self.coordinator.matrix_orders())
         self.coordinator.emit("closed")
         self._commit()
+        if not self.state.matches:
+            self._tell_that_no_match_ended()
+
+    def _tell_that_no_match_ended(self) -> None:
+        config, longest = self.config, self.game.facts.longest_game
+        games = config.learner_options.get("num_envs", LEAGUE_GAMES)
+        each = self.state.env_steps // (sum(config.roles) * games)
+        print(
+            f"ludory: no training match ended, so nobody has learnt who beats whom: a learner plays {games} games at once, with about "
+            f"{each:,} decisions in each, a game has up to {longest:,}, and a match is {config.games_per_match} games. "
+            "Resume with a larger budget, or begin another league with fewer games at once (num_envs=8 of the learner, -- --num-envs 8) "
+            "and in a match (games_per_match=2, --games-per-match 2)",
+            flush=True,
+        )
 
 
 def start_league(config: LeagueConfig, folder: str | Path, place: LeaguePlace = HERE) -> League:
@@ -341,6 +356,7 @@ def start_league(config: LeagueConfig, folder: str | Path, place: LeaguePlace = 
         for name, file in ((TEACHER, config.teacher), (START, config.init_from)):
             if file and Path(file).resolve() != (target / name).resolve():
                 shutil.copyfile(file, target / name)
+        config = dataclasses.replace(config, **_shortened(config, game))
         config = with_copies(
             dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target
         )
@@ -361,6 +377,19 @@ def start_league(config: LeagueConfig, folder: str | Path, place: LeaguePlace = 
         league.begin()
         undo.pop_all()
         return league
+
+
+def _shortened(config: LeagueConfig, game: Game) -> dict[str, Any]:
+    """As `LeagueConfig.shortened`, and say so."""
+    changes = config.shortened(game.facts.longest_game)
+    if changes:
+        options = ", ".join(
+            f"{name}={value}"
+            for name, value in {**changes, **changes["learner_options"]}.items()
+            if name != "learner_options"
+        )
+        print(f"ludory: smaller turns, matches and batches, because the league is short: {options}", flush=True)
+    return changes
 
 
 def _refuse_begun(folder: Path) -> None:

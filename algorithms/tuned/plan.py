@@ -8,16 +8,13 @@ from typing import Any, NamedTuple
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import LEAGUE_GAMES, smaller_batches
+from ludory.algorithms.config import smaller_batches
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 from ludory.plugins import algorithms
 
 from .settings import TunedSettings, tuned_for
-
-SHORT_LEAGUE = 50_000
-"""Timesteps below which a league takes turns in small slices; the smallest default unit."""
 
 
 class PlannedStage(NamedTuple):
@@ -62,9 +59,7 @@ def plan_training(
     if tuned is None:
         game = make({})
         default, reduced = _default(kind, game, defaults or {}, timesteps)
-        fields = read(default)
-        league = _smaller_league(fields, timesteps)
-        return [PlannedStage("whole", game, {**fields, **league}, total, 1.0, (*reduced, *league))]
+        return [PlannedStage("whole", game, read(default), total, 1.0, reduced)]
     plan = []
     for stage in tuned.parts:
         game = make({**tuned.options, **stage.options})
@@ -79,22 +74,6 @@ def _default(kind: Any, game: Game, settings: Mapping[str, Any], timesteps: int 
     config = kind.config_class(**{**kind.suited_to(game), **settings})
     smaller = smaller_batches(config, timesteps) if timesteps else {}
     return dataclasses.replace(config, **smaller), tuple(smaller)
-
-
-def _smaller_league(fields: Mapping[str, Any], timesteps: int | None) -> dict[str, Any]:
-    """Changes of a league's config with which `timesteps` are several turns of every learner, where its own would be one or two."""
-    if not timesteps or timesteps >= SHORT_LEAGUE or "slice_steps" not in fields:
-        return {}
-    if fields["unit"] or fields["slice_steps"]:  # the user chose
-        return {}
-    learner: Any = algorithms.load(fields["learner"])
-    chosen = dict(fields["learner_options"])
-    reduced = smaller_batches(learner.config_class(**{"num_envs": LEAGUE_GAMES, **chosen}), timesteps // 2)
-    return {
-        "unit": max(1, timesteps // 2),
-        "slice_steps": max(1, timesteps // 16),
-        "learner_options": {**reduced, **chosen},
-    }
 
 
 def train(

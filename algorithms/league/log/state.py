@@ -61,6 +61,8 @@ class LeagueState(Reducer):
     open_matches: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Home and away of matches without a result."""
     next_match: int = 0
+    matches: int = 0
+    """Training matches that ended."""
     turn: int = 0
     """Slices finished."""
     seconds: float = 0.0
@@ -138,6 +140,7 @@ class LeagueState(Reducer):
 
     def _on_result(self, match: int, outcome: str, source: str = "training", counted: bool = True, **_: Any) -> None:
         home, away = self.open_matches.pop(match)
+        self.matches += 1
         if counted:
             self._count(home, away, outcome)
 
@@ -210,6 +213,7 @@ class LeagueState(Reducer):
         parts["matrix"] = {(i, j): counts for i, j, *counts in parts["matrix"]}
         parts["blocks"] = {(i, j): count for i, j, count in parts["blocks"]}
         parts["open_matches"] = {match: (home, away) for match, home, away in parts["open_matches"]}
+        parts.setdefault("matches", parts["next_match"] - len(parts["open_matches"]))  # earlier versions did not count
         state = cls(**parts)
         state.payoff = payoff
         return state

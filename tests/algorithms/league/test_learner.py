@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from support.leagues import high_card, offer
 
 import ludory
+from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.run import resume_league
 from ludory.algorithms.running.train_to_file import train_to_file
@@ -67,6 +69,37 @@ def test_any_algorithm_learns_in_a_league_of_a_game_in_turns(learner: str, tmp_p
     )
     ours, theirs = (torch.cat([p.flatten() for p in agent.policy.parameters()]) for agent in (first, last))
     assert not torch.equal(ours, theirs), "the main has learnt"
+
+
+@pytest.mark.slow
+def test_a_league_of_few_steps_plays_training_matches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = league("vtrace", unit=0, slice_steps=0, games_per_match=64, learner_options={}, folder=tmp_path / "league")
+    model.learn(2_000)
+    state = model.opened_league().state
+    assert "league is short: unit=1000, slice_steps=125, games_per_match=2" in capsys.readouterr().out
+    assert min(player.env_steps for player in state.learners) > 0, "every learner has turns"
+    assert state.env_steps < 3_000
+    assert state.matches > 10
+
+
+def test_what_was_chosen_of_a_short_league_stays() -> None:
+    chosen = {"num_envs": 4, "n_steps": 8}
+    short = LeagueConfig(
+        env="HighCard-v0", init_from="net", budget_steps=1_000, games_per_match=1, learner_options=chosen
+    )
+    changes = short.shortened(3)
+    assert changes["games_per_match"] == 1
+    assert changes["learner_options"].items() >= chosen.items()
+    assert replace(short, slice_steps=10).shortened(3) == replace(short, budget_steps=50_000).shortened(3) == {}
+
+
+def test_a_league_without_a_finished_match_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = league(games_per_match=5_000, folder=tmp_path / "league").learn(300)
+    assert "no training match ended" in (said := capsys.readouterr().out)
+    assert "-- --num-envs 8" in said
+    assert model.opened_league().state.matches == 0
+    league(games_per_match=1, folder=tmp_path / "other").learn(300)
+    assert "no training match ended" not in capsys.readouterr().out
 
 
 def test_rewards_of_opponents_moves_reach_the_learner(tmp_path: Path) -> None:

@@ -85,28 +85,6 @@ def test_a_short_training_has_smaller_batches():
     assert "n_steps" in first.reduced
 
 
-def league_plan(timesteps, **chosen):
-    def read(default):
-        return {field.name: getattr(default, field.name) for field in dataclasses.fields(default)} | chosen
-
-    (stage,) = plan_training(
-        algorithms.load("league"), None, lambda options: make_game("TicTacToe-v0"), read, timesteps
-    )
-    return stage
-
-
-def test_a_short_league_has_turns_for_all_learners():
-    short = league_plan(1000)
-    assert (short.config["unit"], short.config["slice_steps"]) == (500, 62)
-    learner = short.config["learner_options"]
-    assert learner["num_envs"] * learner["n_steps"] <= 64
-    assert short.reduced == ("unit", "slice_steps", "learner_options")
-    ppo = league_plan(1000, learner="ppo", learner_options={"num_envs": 4})
-    assert ppo.config["learner_options"]["num_envs"] == 4
-    assert "batch_columns" not in ppo.config["learner_options"]
-    assert league_plan(1000, slice_steps=10).reduced == league_plan(10_000_000).reduced == ()
-
-
 def test_train_goes_through_the_stages(monkeypatch):
     monkeypatch.setattr("ludory.algorithms.tuned.plan.tuned_for", lambda algorithm, game: STAGED)
     model = train("ppo", STAGED.game, 1024, seed=3)
