@@ -170,7 +170,7 @@ def scan(
     """Cut a command line into the words of each option, and add what the file of `--config` says.
 
     Args:
-        kind: dataclass of the options.
+        kind: dataclass of the options; its class variable `absent`, if it has one, says of options of other programs why they do not exist.
         argv: the words.
         prog: the command, for messages.
         partial: words of unknown options go to `rest` instead of being refused.
@@ -217,6 +217,8 @@ def scan(
             else:
                 found.words[option.field] = [given]
         elif word.startswith("-") and word != "-" and not _NUMBER.match(word):
+            if reason := getattr(kind, "absent", {}).get(name):
+                raise OptionError(f"{_short(prog)} {name}: {reason}")
             if not partial:
                 raise OptionError(unknown_option(prog, name, [*found.options, *others], found.takes_config))
             found.rest.append(argv[k - 1])

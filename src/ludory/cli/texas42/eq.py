@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from tyro.conf import arg
 
 from ludory.cli.common.options import Count, Flag, Folder, Maybe
 from ludory.cli.common.parser import parse
@@ -42,7 +45,12 @@ class _Options(SeedOptions):
     Example: ludory texas42 eq --seeds 0-9 --out data/eq
     """
 
-    out: Folder = Path("data/texas42-eq")
+    absent: ClassVar[Mapping[str, str]] = {
+        "--checkpoint": "worlds are solved exactly, so there is no network to name; leave it out",
+        "--device": "worlds are solved on the CPU; leave it out",
+        "--batch-size": "each decision stops by itself; leave it out, or choose --adaptive-batch-size",
+    }
+    out: Annotated[Folder, arg(aliases=["--output-dir"])] = Path("data/texas42-eq")
     """Folder of the records."""
     preset: Maybe[Literal["seed"]] = None
     """Other defaults of the options; seed: those of the first pipeline (what is said besides wins)."""
