@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ludory.agents.networks.policy import Policy
-from ludory.agents.texas42.play.tokens import SIZES, VERSIONS
+from ludory.agents.texas42.play.tokens import OF_MOVER, SIZES, VERSIONS
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
@@ -82,15 +82,38 @@ class DominoTransformer(Policy):
             tokens: (n, 32, 12) integers.
             mask: (n, 32) bool, which tokens count.
             player: (n,) int64, the mover; only for tokens of version 1.
+
+        Raises:
+            OptionError: the tokens are of the other version, or those of version 1 come without the mover.
         """
+        if self.tokens_version == 1 and player is None:
+            raise OptionError("tokens of version 1 need the mover: network(tokens, mask, player)")
+        if not torch.compiler.is_compiling() and not torch.onnx.is_in_onnx_export():
+            self._check_version(tokens, player)
         ids = tokens.long()
         x = torch.cat([embedding(ids[..., k]) for k, embedding in enumerate(self.embeddings)], -1)
         x = self.encoder(self.project(x), src_key_padding_mask=~mask)  # (n, 32, width)
         scores = self.q_head(x).squeeze(-1)
         if self.tokens_version == 1:
-            assert player is not None, "tokens of version 1 need the mover"
+            assert player is not None  # see above
             own = 1 + 7 * player.unsqueeze(1) + torch.arange(7, device=player.device)
             q = scores.gather(1, own)
         else:
             q = scores[:, 1:8]
         return OpenValues(q, self.value_head(x[:, 0]).squeeze(-1))
+
+    def _check_version(self, tokens: Tensor, player: Tensor | None) -> None:
+        """Refuse tokens in which the mover's tiles are not where this network reads its answers.
+
+        Tokens of both versions have one shape, so that the wrong ones would be answered with wrong values.
+        """
+        rows = torch.arange(len(tokens), device=tokens.device)
+        first = 1 if self.tokens_version == 2 or player is None else 1 + 7 * player
+        if bool((tokens[rows, first, OF_MOVER] == 1).all()):
+            return
+        mine, other = self.tokens_version, 3 - self.tokens_version
+        raise OptionError(
+            f"this network reads tokens of version {mine}, these are others, as those of version {other} are; write some with "
+            f"`ludory texas42 tokenise --tokens {mine}` (tokenise(..., version={mine})), or train a network of version {other}: "
+            f'`ludory texas42 train --policy "domino(tokens={other})"`'
+        )

@@ -30,6 +30,8 @@ from ludory.errors import OptionError
 TOKENS, FEATURES = 32, 12
 SIZES = (7, 7, 2, 3, 8, 4, 2, 2, 2, 8, 10, 4)
 """How many values each feature has."""
+OF_MOVER = 6
+"""Feature that is 1 for tiles of the mover."""
 VERSIONS = (1, 2)
 Version = Literal[1, 2]
 NOT_CALLED = 7

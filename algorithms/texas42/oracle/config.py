@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
+
+from tyro.conf import arg
 
 from ludory.algorithms.offline.supervised import SupervisedConfig
 from ludory.limits import Below, NonNegativeFloat, OneOf, PositiveFloat, PositiveInt
@@ -15,13 +18,22 @@ LossMode = Literal["qvalue", "policy"]
 class Texas42OracleConfig(SupervisedConfig):
     """Learning from the oracle of Texas 42; `dataset` is a folder of labels or shards with train/ and val/ in it."""
 
+    absent: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("--n-layers", "--n-heads", "--embed-dim", "--ff-dim"),
+            'layers are the network\'s: --policy "domino(num_layers=4, num_heads=8, width=128, feedforward=512)"',
+        ),
+        "--wandb": "type --use-wandb",
+        "--no-wandb": "it is off; leave it out",
+        "--fast-dev-run": "type `ludory bench texas42-network minute`",
+    }
     learning_rate: PositiveFloat = 3e-4
     """Step size of AdamW after warming up."""
     warmup: Annotated[float, Below(0, 1)] = 0.02
     """Share of all samples in which the step size rises from 0."""
     final_learning_rate: float | None = 0.0
     """Step size at the end, approached along a half cosine; none: it stays."""
-    num_epochs: PositiveInt = 20
+    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 20
     """Passes over the training data."""
     batch_size: PositiveInt = 512
     """Decisions per gradient step (and device)."""
@@ -35,3 +47,5 @@ class Texas42OracleConfig(SupervisedConfig):
     """Of a shard, states learnt from for each number of tiles played."""
     sampler_seed: int = 0
     """Of the draw of these."""
+    keep_forced: bool = False
+    """Learn from states of shards without a choice, too, which teach the value; scores are of states with a choice only."""

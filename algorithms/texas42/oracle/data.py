@@ -18,13 +18,15 @@ from ludory.data.formats.texas42.names import Split, split_of
 from ludory.data.formats.texas42.shards import read_shard, shard_info
 from ludory.errors import DataError
 
-FORCED = 24
-"""The first decision of the last trick, in which nobody has a choice."""
+FORCED, LAST = 24, 28
+"""The first decision of the last trick, in which nobody has a choice; the end of the hand."""
 HELD = (1 << 28) - 1
+MANIFEST = "manifest.json"
+"""In a folder of tokens, see `token_files.write_tokens`."""
 
 
 class OracleData(NamedTuple):
-    """n states in which the mover has a choice."""
+    """n states, of those in which the mover has a choice unless the others are kept."""
 
     deal: NDArray[np.int8]
     """(n, 28)"""
@@ -34,6 +36,8 @@ class OracleData(NamedTuple):
     """Team 0's minus Team 1's points still to be won."""
     q: NDArray[np.int8]
     """(n, 7), -128 where a tile may not be played."""
+    left_out: int = 0
+    """States without a choice that the files have besides."""
 
     @property
     def decision(self) -> NDArray[np.int64]:
@@ -75,34 +79,52 @@ class OracleBatch(NamedTuple):
     """(m,) local index of the tile of `greedy_tiles`."""
 
 
-def read_split(folder: str | Path, split: Split, per_decision: int, sampler_seed: int) -> OracleData:
+def read_split(
+    folder: str | Path, split: Split, per_decision: int, sampler_seed: int, keep_forced: bool = False
+) -> OracleData:
     """All labels of a split, and a part of each of its shards: at most `per_decision` states for each number of tiles played.
+
+    States without a choice, which labels lack and shards are full of, are left out unless `keep_forced`.
 
     Raises:
         DataError: no such folder, an empty split, or a file that is damaged, foreign, or of another split.
     """
     place = Path(folder) / split
     files = sorted(file for file in place.glob("*.parquet") if not file.name.startswith("."))
+    if not files and (place / MANIFEST).exists():
+        raise DataError(
+            f"{place}: tokens (NumPy), for programs that learn without Ludory; training makes its own: name the labels or shards that they "
+            "were made from, the --data of `ludory texas42 tokenise`"
+        )
     if not files:
         seeds = {"train": "0-899", "val": "900-949", "test": "950-999"}[split]
         raise DataError(
             f"{place}: no labels or shards (Parquet); write some with `ludory texas42 labels --out {folder} --seeds {seeds}`"
         )
     parts = [
-        _read_labels(file, split) if is_labels(file) else _read_shard(file, split, per_decision, sampler_seed)
+        _read_labels(file, split)
+        if is_labels(file)
+        else _read_shard(file, split, per_decision, sampler_seed, keep_forced)
         for file in files
     ]
-    return OracleData(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return OracleData(
+        deal=np.concatenate([part.deal for part in parts]),
+        decl=np.concatenate([part.decl for part in parts]),
+        state=np.concatenate([part.state for part in parts]),
+        value=np.concatenate([part.value for part in parts]),
+        q=np.concatenate([part.q for part in parts]),
+        left_out=sum(part.left_out for part in parts),
+    )
 
 
 def _read_labels(file: Path, split: Split) -> OracleData:
     labels = read_labels(file)
     _check_split(file, int(labels.seed[0]), split)
     found = OracleData(labels.deal, labels.decl, labels.state, labels.value, labels.q)
-    return found.rows(np.flatnonzero(_has_choice(labels.q)))
+    return found.rows(np.flatnonzero(_choices(labels.q) > 1))
 
 
-def _read_shard(file: Path, split: Split, per_decision: int, sampler_seed: int) -> OracleData:
+def _read_shard(file: Path, split: Split, per_decision: int, sampler_seed: int, keep_forced: bool) -> OracleData:
     info = shard_info(file)
     _check_split(file, info.name.seed, split)
     draws = np.random.default_rng(
@@ -110,18 +132,23 @@ def _read_shard(file: Path, split: Split, per_decision: int, sampler_seed: int) 
     )
     parts = [part for part in read_shard(file) if len(part.states)]
     states, values, q = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    decision = np.where(_has_choice(q), 28 - np.bitwise_count(states & HELD), FORCED)
+    choices = _choices(q)
+    kept = choices > (0 if keep_forced else 1)
+    decision = np.where(kept, 28 - np.bitwise_count(states & HELD), LAST)
     chosen = []
-    for number in range(FORCED):
+    for number in range(LAST if keep_forced else FORCED):
         rows = np.flatnonzero(decision == number)
         chosen.append(draws.choice(rows, min(per_decision, len(rows)), replace=False))
     rows = np.sort(np.concatenate(chosen))
     deal = np.broadcast_to(np.array(info.deal, np.int8), (len(rows), 28))
-    return OracleData(deal, np.full(len(rows), info.name.decl, np.int8), states[rows], values[rows], q[rows])
+    decl, left_out = np.full(len(rows), info.name.decl, np.int8), int(((choices == 1) & ~kept).sum())
+    return OracleData(deal, decl, states[rows], values[rows], q[rows], left_out)
 
 
-def _has_choice(q: NDArray[np.int8]) -> NDArray[np.bool_]:
-    return (q != -128).sum(axis=1) > 1  # type: ignore[no-any-return]
+def _choices(q: NDArray[np.int8]) -> NDArray[np.int64]:
+    """(n,) number of tiles that may be played; 0 at the end of a hand."""
+    found: NDArray[np.int64] = (q != -128).sum(axis=1)
+    return found
 
 
 def _check_split(file: Path, seed: int, split: Split) -> None:

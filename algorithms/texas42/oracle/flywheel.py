@@ -72,8 +72,10 @@ class OracleFlywheelConfig:
         for name in ("deals", "golden"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < SEEDS or value % SEEDS:
+                whole = SEEDS * max(1, math.ceil(value / SEEDS)) if isinstance(value, int) else SEEDS
                 raise OptionError(
-                    f"{name}={value!r}: must be a multiple of {SEEDS}, the seeds of a file, and at least that"
+                    f"{name}={value!r}: labels lie in files of {SEEDS} seeds, so it must be a multiple of {SEEDS}; the next is "
+                    f"{name}={whole} (--{name} {whole})"
                 )
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ludory.arguments import as_typed
 from ludory.atomic import atomic_file
 from ludory.errors import OptionError
 
@@ -57,9 +58,12 @@ def to_lightning(model: Texas42Oracle) -> dict[str, Any]:
     """
     network, arguments = model.policy, dict(model.policy_spec.arguments)
     if network.tokens_version != 1:
+        layers = ", ".join(f"{name}={value}" for name, value in (arguments | {"tokens": 1}).items())
+        data = f" --data {as_typed(model.config.dataset)}" if model.config.dataset else ""
         raise OptionError(
-            f"this network reads tokens of version {network.tokens_version}, which count seats from the mover, the first pipeline's those of "
-            'version 1; train one with --policy "domino(tokens=1)", or name an .onnx file with --out'
+            f"this network reads tokens of version {network.tokens_version}, which count seats from the mover; the first pipeline has version 1 "
+            f"only, and its program would read wrong values from these weights. Train one for it: `ludory texas42 train --policy "
+            f'"domino({layers})"{data} --out runs/net-tokens1.ludory`; or write this one as ONNX: --out net.onnx'
         )
     sizes = {"embed_dim": "width", "n_heads": "num_heads", "n_layers": "num_layers", "ff_dim": "feedforward"}
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -53,7 +54,15 @@ class Texas42Oracle(SupervisedAlgorithm):
             raise OptionError(
                 f"{self.id} needs dataset=: a folder that `ludory texas42 labels` or `generate` has filled"
             )
-        return read_split(config.dataset, name, config.per_decision, config.sampler_seed)
+        keeps = config.keep_forced and name == "train"  # regret is of states with a choice
+        data = read_split(config.dataset, name, config.per_decision, config.sampler_seed, keeps)
+        if data.left_out and name == "train":
+            print(
+                f"ludory: {data.left_out:,} states of the shards have no choice and are left out; --keep-forced "
+                "(keep_forced=True) learns their value, too",
+                file=sys.stderr,
+            )
+        return data
 
     def make_module(self) -> OracleModule:
         """The module that Lightning trains."""

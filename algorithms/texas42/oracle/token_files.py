@@ -12,7 +12,7 @@ from ludory.atomic import atomic_file
 from ludory.data.formats.texas42.names import Split
 from ludory.errors import OutputError
 
-from .data import OracleData
+from .data import MANIFEST, OracleData
 
 CHUNK = 50_000
 
@@ -25,8 +25,8 @@ def write_tokens(data: OracleData, folder: str | Path, split: Split, version: in
         OutputError: there are tokens already, or the folder cannot be written to.
     """  # noqa: D205
     place, n = Path(folder) / split, len(data.state)
-    if (place / "manifest.json").exists():
-        raise OutputError(f"{place / 'manifest.json'} exists; name another folder with --out")
+    if (place / MANIFEST).exists():
+        raise OutputError(f"{place / MANIFEST} exists; name another folder with --out")
     tokens, masks = np.empty((n, TOKENS, FEATURES), np.int8), np.empty((n, TOKENS), bool)
     players = np.empty(n, np.int8)
     for start in range(0, n, CHUNK):
@@ -51,6 +51,6 @@ def write_tokens(data: OracleData, folder: str | Path, split: Split, version: in
             np.save(handle, array)
     shapes = {name: {"dtype": str(array.dtype), "shape": array.shape} for name, array in arrays.items()}
     manifest = {"format": "ludory texas42 tokens 1", "tokens": version, "split": split, "states": n, "arrays": shapes}
-    with atomic_file(place / "manifest.json", "w") as handle:
+    with atomic_file(place / MANIFEST, "w") as handle:
         handle.write(json.dumps(manifest, indent=2) + "\n")
     return n

@@ -147,7 +147,10 @@ def test_the_command_shows_resumes_and_refuses(whole, start, tmp_path, capsys):
     assert "turn 1 of 10, label: seeds 0..499, and 1000 golden ones" in capsys.readouterr().out
     for options, message in (
         ([str(whole)], "holds a flywheel; `ludory texas42 flywheel resume"),
-        ([str(tmp_path / "new"), "--deals", "70"], "deals=70: must be a multiple of 50"),
+        (
+            [str(tmp_path / "new"), "--deals", "70"],
+            "deals=70: labels lie in files of 50 seeds, so it must be a multiple of 50; the next is deals=100 (--deals 100)",
+        ),
         ([str(tmp_path / "new"), "--confidence", "1"], "must lie in [0.5, 1)"),
         ([str(tmp_path / "new"), "--start", str(tmp_path / "none.ludory")], "none.ludory"),
     ):

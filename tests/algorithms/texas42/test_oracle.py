@@ -436,6 +436,58 @@ def test_tokens_are_written_for_other_programs(folder, tmp_path, capsys):
     assert "exists; name another folder" in capsys.readouterr().err
 
 
+def test_a_network_is_never_given_tokens_of_the_other_version(folder, golden, tmp_path, capsys):
+    assert (
+        main(["texas42", "tokenise", "--input", str(folder), "--output", str(tmp_path / "new"), "--splits", "val"]) == 0
+    )
+    assert "tokens of version 2" in capsys.readouterr().out
+    written = [
+        torch.from_numpy(np.load(tmp_path / "new" / "val" / f"{name}.npy")) for name in ("tokens", "masks", "players")
+    ]
+    default = Texas42Oracle(SMALL).policy.eval()
+    assert default(*written).q.shape == (len(written[0]), 7), (
+        "what is written by default is what networks read by default"
+    )
+    absolute = Texas42Oracle(SMALL[:-1] + ", tokens=1)").policy.eval()
+    with pytest.raises(OptionError, match=r"tokens of version 1, .* version 2 .*tokenise --tokens 1"):
+        absolute(written[0], written[1], written[2].long())
+    old = [torch.from_numpy(part) for part in tokenise(golden.deal, golden.decl, golden.state, 1)]
+    assert absolute(*old).q.shape == (len(golden.state), 7)
+    with pytest.raises(OptionError, match=r"tokens of version 2, .* version 1 .*tokenise --tokens 2"):
+        default(*old)
+    with pytest.raises(OptionError, match="version 1 need the mover"):
+        absolute(old[0], old[1])
+
+
+def test_training_names_a_folder_of_tokens(folder, tmp_path):
+    main(["texas42", "tokenise", "--data", str(folder), "--out", str(tmp_path)])
+    with pytest.raises(DataError, match=r"train: tokens \(NumPy\).*name the labels or shards that they were made from"):
+        Texas42Oracle(SMALL, dataset=str(tmp_path)).learn()
+
+
+def test_options_of_the_first_pipeline_s_network_say_what_to_type(folder, capsys):
+    assert main(["texas42", "train", "--data", str(folder), "--epochs", "1", "--n-layers", "4"]) == 2
+    assert "--n-layers: layers are the network's: --policy \"domino(num_layers=4" in capsys.readouterr().err
+
+
+def test_states_without_a_choice_are_kept_or_counted(tmp_path, capsys):
+    shards, name = tmp_path / "shards", ShardName(0, 3)
+    make_shard(shards / name.path, name, max_states=20_000)
+    plain, every = (read_split(shards, "train", 50, 0, keep_forced=keep) for keep in (False, True))
+    assert plain.left_out > 0 == every.left_out
+    choices = (every.q != -128).sum(axis=1)
+    assert set(choices) >= {1, 2}
+    assert choices.min() == 1, "the end of the hand is no state to learn from"
+    assert {24, 27} <= set(every.decision), "of the last trick, too"
+    command = ["texas42", "tokenise", "--data", str(shards), "--per-decision", "50", "--splits", "train"]
+    assert main([*command, "--out", str(tmp_path / "some")]) == 0
+    assert f"{len(plain.q):,} states in" in (said := capsys.readouterr().out)
+    assert f"{plain.left_out:,} without a choice left out, --keep-forced keeps them" in said
+    assert main([*command, "--keep-forced", "--out", str(tmp_path / "all")]) == 0
+    assert f"{len(every.q):,} states in" in (said := capsys.readouterr().out)
+    assert "left out" not in said
+
+
 @pytest.mark.parametrize("tokens", [1, 2])
 def test_an_onnx_file_answers_as_the_network_does(tokens, tmp_path, monkeypatch):
     pytest.importorskip("onnx")
@@ -496,7 +548,11 @@ def test_a_checkpoint_of_the_first_pipeline_says_what_the_network_says(golden, t
     assert "must end in .onnx, .pt or .ckpt" in capsys.readouterr().err
     Texas42Oracle(SMALL).save(file)
     assert main(["texas42", "export", str(file), "--out", str(tmp_path / "two.pt")]) == 2
-    assert "tokens of version 2" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "tokens of version 2" in said
+    assert '`ludory texas42 train --policy "domino(' in said
+    assert "num_layers=1" in said
+    assert "tokens=1)" in said
     assert not (tmp_path / "two.pt").exists()
 
 

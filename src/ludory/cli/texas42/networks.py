@@ -20,7 +20,7 @@ CATALOGUE = Path("models/texas42")
 
 @dataclass(frozen=True, kw_only=True)
 class _Data:
-    data: Folder = Path("data/texas42-labels")
+    data: Annotated[Folder, arg(aliases=["--input"])] = Path("data/texas42-labels")
     """Labels or shards."""
     per_decision: Annotated[int, arg(metavar="N")] = 2000
     """States of a shard for each number of tiles played."""
@@ -91,14 +91,16 @@ class _Tokenise(_Data):
     Example: ludory texas42 tokenise --data data/shards-standard --out data/tokenized
     """
 
-    out: Folder
+    out: Annotated[Folder, arg(aliases=["--output"])]
     """Folder to write to."""
-    tokens: Literal[1, 2] = 1
-    """Version; 2: seats counted from the mover; 1: absolute seats, as the older pipeline reads them."""
+    tokens: Literal[1, 2] = 2
+    """Version; 2: seats counted from the mover, as networks read them; 1: absolute seats, as the older pipeline and domino(tokens=1) do."""
     splits: tuple[Literal["train", "val", "test"], ...] = ("train", "val")
     """Splits to write."""
     sampler_seed: int = 0
     """Seed of the draw of states."""
+    keep_forced: Flag = False
+    """Write states of shards without a choice, too, as the older pipeline does."""
     dry_run: Flag = False
     """Count files, and write nothing."""
 
@@ -200,9 +202,12 @@ def tokenise(argv: list[str]) -> int:
         for split in chosen.splits:
             print(f"{split}: {len(list((chosen.data / split).glob('*.parquet'))):,} files")
         return 0
-    every = {split: read_split(chosen.data, split, chosen.per_decision, chosen.sampler_seed) for split in chosen.splits}
+    options = chosen.per_decision, chosen.sampler_seed, chosen.keep_forced
+    every = {split: read_split(chosen.data, split, *options) for split in chosen.splits}
     for split, data in every.items():
-        print(f"{split}: {write_tokens(data, chosen.out, split, chosen.tokens):,} states in {chosen.out / split}")
+        forced = f"; {data.left_out:,} without a choice left out, --keep-forced keeps them" if data.left_out else ""
+        number = write_tokens(data, chosen.out, split, chosen.tokens)
+        print(f"{split}: {number:,} states in {chosen.out / split}, tokens of version {chosen.tokens}{forced}")
     return 0
 
 
