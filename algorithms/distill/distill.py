@@ -58,6 +58,7 @@ class Distill(OfflineAlgorithm):
     id = "distill-v1"
     config_class: ClassVar[type[DistillConfig]] = DistillConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset", "teacher")
+    changeable: ClassVar[tuple[str, ...]] = (*OfflineAlgorithm.changeable, "eval_games", "eval_against")
     config: DistillConfig
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:

@@ -224,6 +224,17 @@ def test_the_end_is_a_score_beside_the_blueprint_on_new_decks(
     assert Distill(GRU, GAME, dataset=games, num_epochs=1, **SMALL).learn().evaluation == {}
 
 
+def test_the_command_plays_as_many_new_decks_as_were_asked_for(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = command(games, tmp_path / "net.ludory", "--num-epochs", "1", "--eval-games", "12")
+    assert main(line) == 0
+    said = capsys.readouterr().out
+    assert "on the same 12 new decks" in said
+    assert "(mean return ± standard error, 12 games" in said
+    assert Distill.load(tmp_path / "net.ludory").config.eval_games == 12
+
+
 def test_what_comes_out_is_the_blueprint_of_the_next_search(blueprint: Path, tmp_path: Path) -> None:
     record(f"sparta({blueprint}, rollouts=16)", GAME, 1, tmp_path, seed=1)
     header = read_manifest(tmp_path).header

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ludory.algorithms.running.folder_lock import FileLock
     from ludory.algorithms.tuned.plan import PlannedStage
     from ludory.algorithms.tuned.settings import TunedSettings
+    from ludory.arguments import Arguments
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -75,7 +76,8 @@ class _Options(GameOptions):
     verbose: Flag = False
     """Print a table of metrics after every iteration."""
     eval_games: int = 200
-    """Games that the trained agent plays at the end for its score, at most 20 where the rules run elsewhere; 0: none."""
+    """Games that the trained agent plays at the end for its score, at most 20 where the rules run elsewhere; 0: none. If typed, those of
+    the algorithm's own scores, too (distill, flywheel)."""
     save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
     """Time between checkpoints."""
     ray: Annotated[Maybe[int], arg(metavar="N")] = None
@@ -118,6 +120,7 @@ def run(argv: list[str]) -> int:
     if chosen.data is not None:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
+    rest = [*_shared(chosen.algorithm or "", found), *rest]
     if found.prints_config:
         print_config("ludory train", found.values(chosen) | _printed(chosen, rest))
         return 0
@@ -125,6 +128,15 @@ def run(argv: list[str]) -> int:
 
     with training_lock(chosen.file) as lock:  # before the file is read: it is as whoever held the lock left it
         return _train(chosen, rest, lock)
+
+
+def _shared(algorithm: str, found: Arguments[_Options]) -> list[str]:
+    """What was typed of options that the algorithm has by the same name, such as the games of its own scores: it holds for both."""
+    from ludory.plugins import algorithms
+
+    names = algorithms.load(algorithm).config_class.__dataclass_fields__
+    shared = [option for option in found.options if option.field in names]
+    return [word for one in shared for words in found.words.get(one.field, []) for word in (one.names[0], *words)]
 
 
 def _printed(chosen: _Options, rest: list[str]) -> dict[str, Any]:
