@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ludory.agents.networks.policies.gru import GruPolicy
 from ludory.agents.networks.policies.hanabi_gru import HanabiGruPolicy
 from ludory.atomic import atomic_file
 from ludory.envs.game import Game, GameFacts
@@ -97,7 +98,7 @@ def export_hanabi_gru(
     """Write a network as `torch.save` of {"model": state dict}; `import_hanabi_gru` and HIKARU's search read it. Returns the state dict.
 
     Args:
-        policy: a `HanabiGruPolicy`.
+        policy: a `HanabiGruPolicy`, or a `GruPolicy`, which is written as one that ignores its seat and the last move.
         game: that it plays.
         file: to write.
         action_order: numbering of actions in the file, as in `import_hanabi_gru`.
@@ -119,9 +120,11 @@ def to_state_dict(policy: Policy, facts: GameFacts, action_order: str) -> dict[s
     Raises:
         OptionError: that project has no such network.
     """
+    if isinstance(policy, GruPolicy):
+        policy = _with_embeddings(policy, facts)
     if not isinstance(policy, HanabiGruPolicy):
         raise OptionError(
-            f"policy {policy.id!r}: a HanabiGRUPolicy has the layers of 'hanabi_gru' only; train with --policy hanabi_gru"
+            f"policy {policy.id!r}: a HanabiGRUPolicy has the layers of 'hanabi_gru' or 'gru' only; train with --policy hanabi_gru"
         )
     own = {name: parameter.detach().cpu() for name, parameter in policy.named_parameters()}
     if policy.previous == "others" or own.keys() - set(NAMES.values()):
@@ -136,6 +139,27 @@ def to_state_dict(policy: Policy, facts: GameFacts, action_order: str) -> dict[s
             tensor = own[here]
             found[name] = tensor[places[: len(tensor)]] if name in BY_ACTION else tensor.clone()
     return found
+
+
+def _with_embeddings(policy: GruPolicy, facts: GameFacts) -> HanabiGruPolicy:
+    """The same network with embeddings of seat and last move, which are 0.
+
+    Raises:
+        OptionError: its layers before the memory are others than one of ReLU.
+    """
+    layers = [part.out_features for part in policy.encoder if isinstance(part, nn.Linear)]
+    if len(layers) != 1 or not isinstance(policy.encoder[1], nn.ReLU):
+        activation = type(policy.encoder[1]).__name__.lower()
+        raise OptionError(
+            f"policy 'gru' with {len(layers)} hidden layers and activation={activation!r}: a HanabiGRUPolicy has one hidden layer, of relu; "
+            'train with --policy "gru(hidden=(256,))" or hanabi_gru'
+        )
+    padded = HanabiGruPolicy(facts, layers, policy.memory_size)
+    weights = {name: torch.zeros_like(tensor) for name, tensor in padded.state_dict().items()} | policy.state_dict()
+    missing = padded.gru.input_size - policy.gru.input_size
+    weights["gru.weight_ih"] = nn.functional.pad(weights["gru.weight_ih"], (0, missing))
+    padded.load_state_dict(weights)
+    return padded
 
 
 def _check_order(action_order: str) -> None:

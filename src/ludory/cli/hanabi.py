@@ -47,7 +47,7 @@ class _Import(GameOptions, _Checkpoint):
 
 @dataclass(frozen=True, kw_only=True)
 class _Export(_Checkpoint):
-    """Turn a checkpoint of Ludory with a hanabi_gru network into one of HIKARU's PPO-GRU (.pt).
+    """Turn a checkpoint of Ludory with a hanabi_gru or gru network into one of HIKARU's PPO-GRU (.pt).
 
     The file is written by torch.save of {'model': state dict}, which torch.load reads with weights_only=True.
 

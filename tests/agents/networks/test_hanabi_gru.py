@@ -396,10 +396,37 @@ def test_a_network_of_ludory_is_exported_by_the_command_and_says_the_same_when_i
     assert "exists" in capsys.readouterr().err
 
 
+def test_a_plain_gru_is_exported_and_says_the_same_when_it_comes_back(tmp_path):
+    model = PPO("gru(hidden=(8,), memory_size=6)", SMALL, num_envs=2, n_steps=2, seed=3)
+    file, out = tmp_path / "net.ludory", tmp_path / "net.pt"
+    model.save(file)
+    assert main(["hanabi", "export-gru", str(file)]) == 0
+    back = import_hanabi_gru(out, observation="card_knowledge", game=SMALL).policy
+    seen = torch.randint(0, 256, (2, 5, 22), generator=torch.Generator().manual_seed(0)).to(torch.uint8)
+    memories = [None, None]
+    with torch.no_grad():
+        for step in range(2):
+            said = [
+                net(seen[step], memory, torch.arange(5) % 2)
+                for net, memory in zip((model.policy, back), memories, strict=True)
+            ]
+            torch.testing.assert_close(said[0].logits, said[1].logits)
+            torch.testing.assert_close(said[0].values, said[1].values)
+            memories = [one.memory for one in said]
+    game = make_game(SMALL)
+    for arguments, reason in (
+        ({"hidden": (8, 8)}, "2 hidden layers"),
+        ({"hidden": (8,), "activation": "tanh"}, "activation='tanh'"),
+    ):
+        network = build_policy(PolicySpec("gru", {"memory_size": 8, **arguments}), game.facts)
+        with pytest.raises(OptionError, match=reason):
+            export_hanabi_gru(network, game, tmp_path / "other.pt")
+
+
 def test_networks_that_the_other_project_lacks_are_not_exported(tmp_path):
     game = make_game(SMALL)
     for spec, reason in (
-        (PolicySpec("mlp", {"hidden": (8,)}), "'mlp': a HanabiGRUPolicy has the layers of 'hanabi_gru' only"),
+        (PolicySpec("mlp", {"hidden": (8,)}), "'mlp': a HanabiGRUPolicy has the layers of 'hanabi_gru' or 'gru' only"),
         (PolicySpec("hanabi_gru", {"hidden": (8, 8), "memory_size": 8}), "2 hidden layers .* one hidden layer"),
         (PolicySpec("hanabi_gru", {"hidden": (8,), "memory_size": 8, "previous": "others"}), "previous='others'"),
     ):
