@@ -130,6 +130,15 @@ def _push(boxes, which, cell):
 
 
 @_compiled
+def _pushes_left(boxes, distances):
+    """Lower bound: every box goes to its nearest target."""
+    total = 0
+    for box in boxes:
+        total += distances[box]
+    return total
+
+
+@_compiled
 def _fewest_actions(codes, boxes_count, seen, queue):
     """Actions of a shortest solution by breadth-first search; queue [states, 2 + boxes] holds (length, player, boxes)."""
     rows, columns = codes.shape
@@ -138,6 +147,8 @@ def _fewest_actions(codes, boxes_count, seen, queue):
     boxes = np.empty(boxes_count, np.int64)
     player = _read_room(codes, walls, targets, boxes)
     _fill_distances(walls, targets, rows, columns, distances)
+    if _pushes_left(boxes, distances) == 0:
+        return 0
     seen.clock[0] += 1
     queue[0, 0], queue[0, 1], queue[0, 2:] = 0, player, boxes
     _insert(seen, _key_of(player, boxes))
@@ -179,7 +190,7 @@ def _fewest_actions_of_all(rooms, boxes, seen, queue, out):
 
 
 def shortest_moves(rooms: NDArray[np.uint8], max_states: int = 1_000_000) -> NDArray[np.int32]:
-    """(n,): fewest actions (moves and pushes together) that solve each room of codes 0..6, by breadth-first search.
+    """(n,): fewest actions (moves and pushes together) that solve each room of codes 0..6, by breadth-first search; 0 for a solved room.
 
     UNSOLVED where there is no solution, or where more than `max_states` states were met.
 
@@ -298,15 +309,6 @@ def _walk(player, blocked, rows, columns, steps, queue):
                 steps[ahead] = steps[cell] + 1
                 queue[last] = ahead
                 last += 1
-
-
-@_compiled
-def _pushes_left(boxes, distances):
-    """Lower bound: every box goes to its nearest target."""
-    total = 0
-    for box in boxes:
-        total += distances[box]
-    return total
 
 
 @_compiled

@@ -23,7 +23,7 @@ REMEMBERED = 100_000
 class SokobanSolver(Agent):
     """Plays, from every position, a plan with the fewest pushes, and among those the fewest actions.
 
-    Where there is none (a box is stuck, or the search met `max_states`), it plays the first legal action.
+    Where there is none (a box is stuck, the search met `max_states`, or the room was given solved), it plays the first legal action.
 
     Args:
         game: Sokoban.
@@ -65,7 +65,7 @@ class SokobanSolver(Agent):
         if self._search is None:
             self._search = PushSearch(room, self._max_states)
         plan = self._search.plan(room)
-        if plan is None:
+        if plan is None or not len(plan):
             self._next[key] = -1
             return
         here = room.copy()

@@ -18,7 +18,8 @@ from ludory.envs.rooms import SPLITS, check_split, room_hash, split_of
 from ludory.errors import DataError, OptionError
 
 from .generator import draw_rooms
-from .levels import checked_rooms, fixed_of, pack_levels, packed_width, read_levels
+from .level_files import read_levels
+from .levels import alike, checked_rooms, fixed_of, pack_levels, packed_width
 from .options import SokobanOptions
 from .start import rooms_of
 from .state import IS_DEAD, PLAYER, PLAYER_ON_TARGET, start_bits
@@ -213,11 +214,11 @@ def given_rooms(rooms: Any) -> NDArray[np.uint8]:
     """Rooms (n, R, C) from an array of codes, a bank (.npz), packed levels, a level file, or a folder of level files.
 
     Raises:
-        OptionError, DataError: see `checked_rooms`, `read_bank`, `read_levels`.
+        OptionError, DataError: see `checked_rooms`, `read_bank`, `read_levels`, `alike`.
     """
     if not isinstance(rooms, (str, Path)):
         return checked_rooms("rooms", rooms)
     place = Path(rooms)
     if not place.exists():
         raise OptionError(f"rooms={str(rooms)!r}: there is no such file; write one with `ludory sokoban bank {rooms}`")
-    return read_bank(place).codes if place.suffix == ".npz" else read_levels(place).codes
+    return read_bank(place).codes if place.suffix == ".npz" else alike(read_levels(place))[0]

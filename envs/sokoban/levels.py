@@ -1,37 +1,24 @@
-"""Rooms as arrays of codes: their checks, their packed form, and Boxoban's level files and sets (google-deepmind/boxoban-levels, Apache-2.0)."""
+"""Rooms as arrays of codes: their checks, their packed form, and Boxoban's sets of levels (google-deepmind/boxoban-levels, Apache-2.0)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
 from ludory.envs.options import check_choice, integer_array
-from ludory.errors import DataError, OptionError
+from ludory.errors import OptionError
 
-from .state import BOX, BOX_ON_TARGET, FLOOR, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
+from .level_files import Level, LevelFile, reached, read_levels
+from .options import LARGEST_SIDE, MOST_BOXES
+from .state import BOX, BOX_ON_TARGET, FLOOR, IS_DEAD, PLAYER, PLAYER_ON_TARGET, TARGET, WALL, start_bits
 
-LEVEL_SYMBOLS = "# .*$@+"
-"""Characters of a level file by code 0..6."""
-_KNOWN = frozenset(LEVEL_SYMBOLS)
-_CODES = np.zeros(128, np.uint8)
-for _code, _symbol in enumerate(LEVEL_SYMBOLS):
-    _CODES[ord(_symbol)] = _code
 _TARGETS = (TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET)
-
-
-class Levels(NamedTuple):
-    """Levels of a file."""
-
-    codes: NDArray[np.uint8]
-    """(n, R, C): codes 0..6."""
-    numbers: NDArray[np.int64]
-    """(n,): the numbers in the levels' headers."""
 
 
 def checked_rooms(name: str, rooms: Any, boxes: int | None = None) -> NDArray[np.uint8]:
@@ -40,7 +27,7 @@ def checked_rooms(name: str, rooms: Any, boxes: int | None = None) -> NDArray[np
     name: what the rooms are called in errors. boxes: how many each room must have; None: as many as it has targets.
 
     Raises:
-        OptionError: wrong shape or code, not one player, another number of boxes than of targets or than `boxes`, or a room is solved.
+        OptionError: wrong shape or code, not one player, or another number of boxes than of targets or than `boxes`.
     """
     codes = integer_array(name, rooms)
     codes = codes[None] if codes.ndim == 2 else codes
@@ -61,9 +48,6 @@ def checked_rooms(name: str, rooms: Any, boxes: int | None = None) -> NDArray[np
             f"{name}: room {room} has {players[room]} players, {found[room]} boxes, {targets[room]} targets; "
             f"must be 1 player and {max(int(wanted[room]), 1)} of each; `boxes=` says how many boxes a game's rooms have"
         )
-    solved = np.flatnonzero(_count(codes, BOX_ON_TARGET) == targets)
-    if len(solved):
-        raise OptionError(f"{name}: room {int(solved[0])} is solved already: every target has a box; give another room")
     return codes.astype(np.uint8)
 
 
@@ -125,87 +109,69 @@ def unpack_levels(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[
     return codes.reshape(count, *shape)
 
 
-def read_levels(path: str | Path) -> Levels:
-    """The levels of a file in Boxoban's form, or of all files in a folder, in order of their names.
+def alike(
+    found: LevelFile, size: int | None = None, boxes: int | None = None, skip_bad: bool = False
+) -> tuple[NDArray[np.uint8], LevelFile]:
+    """Rooms (n, R, C) of levels that have one size and equally many boxes, as a bank of rooms needs them, and these levels.
 
-    A level is a header `; 7` and its rows: `#` wall, space floor, `@` player, `$` box, `.` target, `*` box on target, `+` player on
-    target. All levels of a call have one size.
-
-    Raises:
-        DataError: no levels, an unknown character, rows or levels of different lengths, or wrong counts; the error names file, level and row.
-    """
-    place = Path(path)
-    files = sorted(place.glob("*.txt")) if place.is_dir() else [place]
-    codes: list[NDArray[np.uint8]] = []
-    numbers: list[int] = []
-    checked = 0
-    for file in files:
-        for number, rows in _levels_of(file):
-            grid = _CODES[np.frombuffer("".join(rows).encode(), np.uint8)].reshape(len(rows), -1)
-            if codes and grid.shape != codes[0].shape:
-                raise DataError(f"{file}: level {number} has size {grid.shape}, earlier ones have {codes[0].shape}")
-            codes.append(grid)
-            numbers.append(number)
-        _check_levels(file, codes[checked:], numbers[checked:])
-        checked = len(codes)
-    if not codes:
-        raise DataError(f"{path}: no levels; a level file has a header `; 0` before each level")
-    return Levels(np.stack(codes), np.array(numbers, np.int64))
-
-
-def _check_levels(file: Path, codes: list[NDArray[np.uint8]], numbers: list[int]) -> None:
-    """Check the counts of all levels of a file at once, and level by level only where one is wrong.
+    Args:
+        found: levels.
+        size: rows and columns of the rooms; smaller levels get walls below and to the right. None: all have the size of the first.
+        boxes: boxes of each level; None: as many as the first has.
+        skip_bad: leave out levels that do not fit, in place of an error.
 
     Raises:
-        DataError: names the first wrong level.
+        DataError: a level does not fit.
     """
-    if not codes:
-        return
-    rooms = np.stack(codes)
-    boxes, targets = _count(rooms, *_BOXES), _count(rooms, *_TARGETS)
-    right = (boxes == targets) & (boxes > 0) & (_count(rooms, *_PLAYERS) == 1) & (_count(rooms, BOX) > 0)
-    for place in np.flatnonzero(~right)[:1]:
-        try:
-            checked_rooms(f"{file}: level {numbers[place]}", rooms[place])
-        except OptionError as error:
-            raise DataError(str(error).split("; `boxes=`")[0]) from error
+    fitting = LevelFile([], list(found.wrong))
+    for level in found.levels:
+        first = fitting.levels[0] if fitting.levels else level
+        what = _unfit(level, first, size, first.boxes if boxes is None else boxes)
+        if what:
+            fitting.wrong.append(f"{level.place}: {what}")
+        else:
+            codes = level.codes
+            if size is not None and codes.shape != (size, size):
+                codes = np.zeros((size, size), np.uint8)
+                codes[: level.codes.shape[0], : level.codes.shape[1]] = level.codes
+            fitting.levels.append(level._replace(codes=codes))
+    fitting = fitting.without_wrong(skip_bad, "--skip-bad leaves such levels out of a bank")
+    return np.stack([level.codes for level in fitting.levels]), fitting
 
 
-def _levels_of(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and checked rows of each level, also of the last one."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}: cannot be read as a level file ({error})") from error
-    number, rows = -1, list[str]()
-    for line, content in enumerate([*text.split("\n"), "; 0"], 1):
-        if content.startswith(";"):
-            if rows:
-                yield number, rows
-            head = content[1:].strip()
-            if not head.isdecimal():
-                raise DataError(f"{file}: line {line}: the header {content!r} must be `; ` and a number")
-            number, rows = int(head), []
-        elif content.strip("\r\n\t "):
-            _check_row(file, number, len(rows), content, rows)
-            rows.append(content)
+def _unfit(level: Level, first: Level, size: int | None, boxes: int) -> str:
+    rows, columns = level.codes.shape
+    largest = LARGEST_SIDE if size is None else size
+    if max(rows, columns) > largest:
+        return f"{rows} rows and {columns} columns, rooms have at most {largest} of each"
+    if size is None and level.codes.shape != first.codes.shape:
+        return (
+            f"{rows} rows and {columns} columns, the first level has {first.codes.shape[0]} and {first.codes.shape[1]}; "
+            f"`ludory sokoban bank --levels FILE --size N` makes them all N rows and columns"
+        )
+    if level.boxes != boxes or boxes > MOST_BOXES:
+        return f"{level.boxes} boxes, must be {boxes}; `--boxes N` says how many, at most {MOST_BOXES}"
+    return ""
 
 
-def _check_row(file: Path, number: int, row: int, content: str, above: list[str]) -> None:
-    where = f"{file}: level {number}, row {row}"
-    if number < 0:
-        raise DataError(f"{where}: comes before the first header; a level begins with a line such as `; 0`")
-    if not _KNOWN.issuperset(content):
-        column = next(k for k, symbol in enumerate(content) if symbol not in _KNOWN)
-        raise DataError(f"{where}, column {column}: {content[column]!r} is not one of {' '.join(LEVEL_SYMBOLS)!r}")
-    if above and len(content) != len(above[0]):
-        raise DataError(f"{where}: {len(content)} characters, the rows above have {len(above[0])}")
+def remarks(levels: Sequence[Level]) -> list[str]:
+    """Which levels are solved already, and which surely cannot be solved: a box can never reach a target, or no box can be pushed at all."""
+    said = ((level, _remark(level.codes)) for level in levels)
+    return [f"{level.place}: {what}" for level, what in said if what]
 
 
-def level_text(codes: NDArray[np.uint8], number: int = 0) -> str:
-    """One room (R, C) in the form of a level file."""
-    rows = ("".join(LEVEL_SYMBOLS[code] for code in row) for row in codes.tolist())
-    return "\n".join([f"; {number}", *rows, ""])
+def _remark(codes: NDArray[np.uint8]) -> str:
+    if not (codes == BOX).any():
+        return "is solved already"
+    for row, column in np.argwhere((codes == BOX) & (start_bits(codes[None])[0] & IS_DEAD != 0)).tolist()[:1]:
+        return f"cannot be solved: the box in row {row + 1}, column {column + 1} can never reach a target"
+    free = (codes != WALL) & (codes != BOX) & (codes != BOX_ON_TARGET)
+    stands = np.zeros(np.add(codes.shape, 2), bool)
+    for row, column in reached(free, np.argwhere(codes >= PLAYER).tolist()):
+        stands[row + 1, column + 1] = True
+    free, boxes = np.pad(free, 1), np.pad((codes == BOX) | (codes == BOX_ON_TARGET), 1)
+    pushed = [np.roll(stands, way, axis) & boxes & np.roll(free, -way, axis) for way in (1, -1) for axis in (0, 1)]
+    return "" if np.any(pushed) else "cannot be solved: the player can push no box"
 
 
 SAMPLE = "boxoban/sample"
@@ -244,7 +210,7 @@ def boxoban_levels(name: str) -> NDArray[np.uint8]:
     if not any(folder.glob("*.txt")):
         root = data_directory() / "boxoban"
         raise OptionError(f"levels={name!r}: not in {folder}; type: git clone --depth 1 {_SOURCE} {root}")
-    levels = read_levels(folder).codes
+    levels = alike(read_levels(folder))[0]
     with atomic_file(packed) as handle:
         np.save(handle, pack_levels(levels))
     return levels

@@ -13,7 +13,7 @@ from ludory.errors import OptionError
 
 from .levels import checked_rooms, combined, fixed_of
 from .options import SokobanOptions
-from .state import BOX_ON_TARGET, HAS_PLAYER, start_bits
+from .state import BOX, BOX_ON_TARGET, HAS_PLAYER, start_bits
 
 KEYS = ("room", "fixed", "codes")
 
@@ -38,6 +38,9 @@ def start_fields(options: SokobanOptions, given: Mapping[str, Any], count: int) 
         raise OptionError(
             f"room: shape {rooms.shape}, must be {options.shape} or {(count, *options.shape)}; `size=` says which size a game's rooms have"
         )
+    solved = np.flatnonzero(~(rooms == BOX).any((1, 2)))
+    if len(solved):
+        raise OptionError(f"room: room {int(solved[0])} is solved already: every target has a box; give another room")
     bits, one = start_bits(rooms), np.ones(count, np.int8)
     flat = bits.reshape(len(rooms), -1)
     return {

@@ -1,14 +1,17 @@
-"""`ludory sokoban bank` and `ludory check rooms`: rooms in files, and how sets of rooms overlap."""
+"""`ludory sokoban bank`, `ludory sokoban levels` and `ludory check rooms`: rooms in files, and how sets of rooms overlap."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from tyro.conf import Positional, arg
 
-from .common.files import check_ending, check_new
+from ludory.visible import visible
+
+from .common.files import check_ending, check_new, write_text
+from .common.guard import say
 from .common.options import Count, EnvId, File, Flag, GameOptions, Maybe, parse_options
 from .common.parser import parse, run_job
 
@@ -16,7 +19,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-JOBS = {"bank": ("sokoban:bank", "draw rooms, or read level files, and keep them in one file with hashes and lengths")}
+    from ludory.envs.sokoban.level_files import LevelFile
+
+JOBS = {
+    "bank": ("sokoban:bank", "draw rooms, or read level files, and keep them in one file with hashes and lengths"),
+    "levels": ("sokoban:levels", "check level files, and write them in another format"),
+}
+SHOWN = 10
+"""Lines of a list that are printed."""
 
 
 def run(argv: list[str]) -> int:
@@ -36,9 +46,9 @@ class _BankOptions(GameOptions):
     env: EnvId = "Sokoban-v0"
     """Id whose rooms are drawn; other options change it."""
     size: Maybe[int] = None
-    """Rows and columns of the rooms."""
+    """Rows and columns of the rooms; with --levels, smaller ones get walls below and to the right."""
     boxes: Maybe[int] = None
-    """Boxes of each room."""
+    """Boxes of each room; with --levels, as many as the first one has."""
     rooms: Count = 10_000
     """Number of rooms."""
     seed: int = 0
@@ -48,7 +58,9 @@ class _BankOptions(GameOptions):
     distinct: Flag = False
     """Leave out rooms that were drawn before; the file then has fewer."""
     levels: Maybe[File] = None
-    """Read this level file, or folder of level files, in place of drawing."""
+    """Read this level file, or folder of level files, in place of drawing: XSB, SOK with or without run lengths, Boxoban."""
+    skip_bad: Flag = False
+    """With --levels, leave out levels that are wrong or do not fit, and say which."""
     max_states: Count = 200_000
     """States after which the search for the fewest actions of a room gives up; 0: no lengths."""
     out: File = Path("sokoban_rooms.npz")
@@ -65,10 +77,15 @@ def bank(argv: list[str]) -> int:
 
     from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
     from ludory.envs.make import make_game
-    from ludory.envs.sokoban.bank import RoomFile, given_rooms, of_split, room_hashes, write_bank
+    from ludory.envs.sokoban.bank import RoomFile, of_split, room_hashes, write_bank
+    from ludory.envs.sokoban.level_files import read_levels
+    from ludory.envs.sokoban.levels import alike
 
     if chosen.levels is not None:
-        rooms = of_split(given_rooms(chosen.levels), chosen.split)
+        found = read_levels(chosen.levels, chosen.skip_bad)
+        rooms, found = alike(found, chosen.size, chosen.boxes, chosen.skip_bad)
+        _tell(found)
+        rooms = of_split(rooms, chosen.split)
     else:
         own = {name: value for name in ("size", "boxes") if (value := getattr(chosen, name)) is not None}
         game = make_game(chosen.env, **own, **parse_options(chosen.option))
@@ -81,6 +98,63 @@ def bank(argv: list[str]) -> int:
     lengths = shortest_moves(rooms, limit) if limit else np.full(len(rooms), UNSOLVED, np.int32)
     write_bank(chosen.out, RoomFile(rooms, hashes, lengths))
     print(f"{chosen.out}: {_described(_Rooms(str(chosen.out), hashes, lengths))}")
+    return 0
+
+
+def _tell(found: LevelFile) -> None:
+    """Print on stderr which levels were left out, and which are solved or cannot be solved."""
+    from ludory.envs.sokoban.levels import remarks
+
+    if found.wrong:
+        count = len(found.wrong)
+        _print_first(f"left out {count} of {count + len(found.levels)} levels", found.wrong)
+    if said := remarks(found.levels):
+        _print_first(f"taken, with a remark: {len(said)} of {len(found.levels)} levels", said)
+
+
+def _print_first(head: str, lines: list[str]) -> None:
+    more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    say("\n  ".join([f"{head}:", *lines[:SHOWN], *more]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LevelsOptions:
+    """Check the levels of a level file, a folder of them or a bank of rooms, and write them in another format.
+
+    Example: ludory sokoban levels collection.txt --format rle --out collection.sok
+    """
+
+    file: Annotated[File, Positional]
+    """Level file, folder of level files, or bank (.npz)."""
+    format: Literal["xsb", "rle", "boxoban"] = "xsb"
+    """xsb: rows of characters and titles. rle: a line with run lengths, and titles. boxoban: rows under numbers, without other titles."""
+    skip_bad: Flag = False
+    """Leave out levels that are wrong, and say which."""
+    out: Maybe[File] = None
+    """File to write (.txt, .xsb or .sok). None: print the levels."""
+
+
+def levels(argv: list[str]) -> int:
+    """Write levels; returns the exit code."""
+    chosen = parse(_LevelsOptions, argv, "sokoban levels")
+    from ludory.envs.sokoban.bank import read_bank
+    from ludory.envs.sokoban.level_files import ENDINGS, Level, LevelFile, levels_text, read_levels
+
+    check_ending("--out", chosen.out, *ENDINGS)
+    if chosen.out is not None:
+        check_new(chosen.out)
+    if chosen.file.suffix == ".npz":
+        rooms = read_bank(chosen.file).codes
+        found = LevelFile([Level(room, "", str(chosen.file), number) for number, room in enumerate(rooms, 1)], [])
+    else:
+        found = read_levels(chosen.file, chosen.skip_bad)
+    _tell(found)
+    text = levels_text(found.levels, chosen.format)
+    if chosen.out is None:
+        print(visible(text, keep="\n"), end="")
+        return 0
+    write_text(chosen.out, text)
+    print(f"{chosen.out}: {len(found.levels)} levels")
     return 0
 
 
@@ -176,7 +250,7 @@ def _described(rooms: _Rooms) -> str:
         return text
     solved = rooms.lengths[rooms.lengths >= 0]
     if len(solved):
-        shares = [f"{k}: {(solved == k).mean():.1%}" for k in range(1, 11)]
+        shares = [f"{k}: {(solved == k).mean():.1%}" for k in range(int(solved.min() > 0), 11)]
         text += f"; fewest actions {', '.join(shares)}, more: {(solved > 10).mean():.1%}, median {np.median(solved):g}"
     unknown = len(rooms.lengths) - len(solved)
     return text + (f"; {unknown} rooms without a length" if unknown else "")

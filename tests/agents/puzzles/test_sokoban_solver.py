@@ -130,3 +130,13 @@ def test_the_agent_solves_every_room(actions):
 def test_the_agent_plays_sokoban_only():
     with pytest.raises(OptionError, match="Sokoban-v0"):
         make_agent("sokoban/solver", "HanabiTiny2P-v0")
+
+
+def test_a_level_that_is_given_solved_ends_with_the_first_action():
+    room = np.zeros((1, 10, 10), np.uint8)
+    room[0, 1, 1:5] = 5, 1, 3, 1
+    assert shortest_moves(room).tolist() == [0]
+    engine = make_engine(make_game("Sokoban-v0", rooms=room))
+    engine.reset()
+    engine.step(make_agent("sokoban/solver", engine.game).choose(engine, 0, np.arange(1), None))
+    assert engine.terminated.tolist() == [True]

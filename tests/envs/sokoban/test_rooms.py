@@ -15,13 +15,15 @@ from ludory.envs.sokoban.bank import (
     bank_key,
     bank_rows,
     drawn_bank,
+    given_rooms,
     read_bank,
     room_hashes,
     write_bank,
     write_drawn,
 )
 from ludory.envs.sokoban.generator import draw_rooms
-from ludory.envs.sokoban.levels import level_text, pack_levels, read_levels, unpack_levels
+from ludory.envs.sokoban.level_files import levels_text, read_levels
+from ludory.envs.sokoban.levels import alike, pack_levels, unpack_levels
 from ludory.envs.sokoban.options import PRESETS, SokobanOptions
 from ludory.envs.sokoban.state import drawn_codes, start_codes
 from ludory.errors import DataError, OptionError
@@ -152,40 +154,23 @@ def test_engines_of_a_split_start_in_its_rooms():
 
 @pytest.mark.parametrize("name", ["unfiltered_train", "unfiltered_test", "medium_valid", "hard"])
 def test_boxoban_files_are_read_to_the_last_level(name):
-    levels = read_levels(BOXOBAN / f"boxoban_{name}.txt")
+    codes, found = alike(read_levels(BOXOBAN / f"boxoban_{name}.txt"))
     with np.load(BOXOBAN / "boxoban_sample.npz") as sample:
-        assert np.array_equal(levels.codes, sample[name])
-    assert levels.numbers.tolist() == list(range(len(levels.codes)))
-    packed = pack_levels(levels.codes)
-    assert packed.shape == (len(levels.codes), 22)
-    assert np.array_equal(unpack_levels(packed, (10, 10)), levels.codes)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("; 0\n#####\n#@$.#\n####\n", "level 0, row 2: 4 characters"),
-        ("; 0\n#####\n#@$.#\n#####\n\n; 7\n#####\n#@$?#\n#####", r"level 7, row 1, column 3: '\?'"),
-        ("; 4\n#####\n#@$$#\n#####", "level 4: room 0 has 1 players, 2 boxes"),
-        ("#####", "before the first header"),
-        ("", "no levels"),
-    ],
-)
-def test_damaged_level_files_are_named(tmp_path, text, problem):
-    (tmp_path / "levels.txt").write_text(text)
-    with pytest.raises(DataError, match=problem):
-        read_levels(tmp_path / "levels.txt")
+        assert np.array_equal(codes, sample[name])
+    assert [level.title for level in found.levels] == [str(k) for k in range(len(codes))]
+    packed = pack_levels(codes)
+    assert packed.shape == (len(codes), 22)
+    assert np.array_equal(unpack_levels(packed, (10, 10)), codes)
 
 
 def test_a_level_is_written_as_it_was_read(tmp_path):
     text = (BOXOBAN / "boxoban_hard.txt").read_text()
-    first = text.split("\n\n")[0] + "\n"
-    assert level_text(read_levels(BOXOBAN / "boxoban_hard.txt").codes[0], 0) == first
+    assert levels_text(read_levels(BOXOBAN / "boxoban_hard.txt").levels, "boxoban") == text.removesuffix("\n")
 
 
 def test_engines_play_the_levels_of_a_file():
     game = make_game("Boxoban-v0", rooms=str(BOXOBAN / "boxoban_hard.txt"))
-    levels = read_levels(BOXOBAN / "boxoban_hard.txt").codes
+    levels = given_rooms(BOXOBAN / "boxoban_hard.txt")
     engine = make_engine(game, 300, seed=1)
     engine.reset()
     rooms, numbers = drawn_codes(engine.state, range(300)), engine.state.level
@@ -231,5 +216,5 @@ def test_files_and_options_that_do_not_fit_are_refused(tmp_path):
 
 
 def test_the_levels_of_the_package_are_the_first_ones_of_the_training_set():
-    levels = read_levels(BOXOBAN / "boxoban_unfiltered_train.txt").codes
+    levels = given_rooms(BOXOBAN / "boxoban_unfiltered_train.txt")
     assert np.array_equal(make_game("Boxoban-v0").rooms.draw(np.arange(1000))["room"], levels)

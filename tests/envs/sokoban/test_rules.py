@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.sokoban import dead
-from ludory.envs.sokoban.levels import LEVEL_SYMBOLS, level_text
+from ludory.envs.sokoban.level_files import LEVEL_SYMBOLS, level_text
 from ludory.envs.sokoban.state import BOX, BOX_ON_TARGET, PLAYER, WALL, drawn_codes, start_codes
 from ludory.errors import OptionError
 from ludory.testing import check_game
