@@ -262,6 +262,14 @@ MOVES_OF_FIVE = [[f"|move|p1a: A|{name}|p2a: B"] for name in ("Surf", "Psychic",
         (log_of(["|move|p1a: A|Surf|p2a: B", NEXT]), "unmatched_forced_switch"),
         (log_of(["|move|p1a: A|Surf|p2a: B|"]*1, ["|switch|p1a"]), "bad_line"),
         (log_of(["|-damage|p1a: A|x/y"]), "bad_line"),
+        (log_of(["|-damage|p1a: A|1e309/100"], [NEXT], ["|switch|p1a: A|Abra|30/100"]), "bad_line"),
+        (log_of(["|-damage|p1a: A|nan/100"]), "bad_line"),
+        (log_of(["|-damage|p1a: A|-5/100"]), "bad_line"),
+        (log_of(["|-heal|p1a: A|120/100"]), "bad_line"),
+        (log_of(["|-heal|p1a: A|50/1e309"]), "bad_line"),
+        (log_of(["|teamsize|p1|900000000"]), "bad_line"),
+        (log_of(["|turn|0"]), "bad_line"),
+        (log_of(["|move|p1a: A|Psychic|p2a: B", "|turn|1"]), "bad_line"),
         (log_of(["|move|p1b: A|Surf|p2a: B"]), "not_singles"),
         (log_of(["|raw|This battle has custom rules"]), "custom_rules"),
         (log_of(*[["|move|p1a: A|Blizzard|p2a: B"]] * 9), "negative_pp"),
@@ -280,6 +288,19 @@ def test_battles_are_rejected_by_name(battle: RecordedBattle, name: str) -> None
         spectator_trajectories(battle)
     assert caught.value.name == name
     assert name in REASONS
+
+
+def test_hit_points_that_are_no_number_are_named_by_their_line() -> None:
+    battle = log_of(["|-damage|p1a: A|1e309/100"], [NEXT], ["|switch|p1a: A|Abra|30/100"])
+    with pytest.raises(RejectedBattleError, match=r"bad_line.*'\|-damage\|p1a: A\|1e309/100'"):
+        spectator_trajectories(battle)
+
+
+def test_a_turn_that_is_said_twice_is_one_turn() -> None:
+    once, twice = log_of([NEXT], [], []), log_of([NEXT], ["|turn|2", "|c|Ann|hi", "|turn|2"], [])
+    assert twice.lines.count("|turn|2") == 3
+    assert labels_of(twice) == labels_of(once)
+    assert len(watch(twice.lines).decisions) == len(watch(once.lines).decisions)
 
 
 def test_a_battle_comes_once(tmp_path: Path) -> None:

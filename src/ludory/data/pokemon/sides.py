@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -121,8 +122,15 @@ def looks_like(member: Member, details: str) -> bool:
 
 
 def set_condition(member: Member, condition: str) -> None:
-    """Read "45/100 psn" or "0 fnt"."""
+    """Read "45/100 psn" or "0 fnt".
+
+    Raises:
+        ValueError: the hit points are no number, or not from 0 to the most.
+    """
     hp, _, status = condition.partition(" ")
-    now, _, most = hp.partition("/")
-    member.hp = float(now) / float(most or 100)
+    left, _, whole = hp.partition("/")
+    now, most = float(left), float(whole or 100)
+    if not (0 <= now <= most < math.inf and most > 0):
+        raise ValueError(f"{hp!r} are no hit points")
+    member.hp = now / most
     member.status = "" if status == "fnt" else status

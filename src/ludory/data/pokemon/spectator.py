@@ -12,7 +12,7 @@ from ludory.envs.pokemon.vocab import to_id
 from ludory.errors import RejectedBattleError
 
 from .rejections import reject
-from .sides import MENU, Decision, Kind, Member, SideRecord, SpectatorView, looks_like, set_condition
+from .sides import MENU, TEAM, Decision, Kind, Member, SideRecord, SpectatorView, looks_like, set_condition
 
 PIVOTS = {"uturn", "voltswitch", "flipturn", "partingshot", "batonpass", "teleport", "shedtail", "chillyreception"}
 EJECTS = {"ejectbutton", "ejectpack", "emergencyexit", "wimpout"}
@@ -110,7 +110,10 @@ class _Watcher:
 
     def teamsize(self, said: list[str]) -> None:
         """|teamsize|p1|6."""
-        self.sides[_seat(said[0])].size = int(said[1])
+        size = int(said[1])
+        if not 1 <= size <= TEAM:
+            raise ValueError(f"{size} Pokémon")
+        self.sides[_seat(said[0])].size = size
 
     def poke(self, said: list[str]) -> None:
         """|poke|p1|DETAILS|ITEM."""
@@ -133,8 +136,13 @@ class _Watcher:
     # Turns
 
     def next_turn(self, said: list[str]) -> None:
-        """|turn|N."""
-        self.turn = int(said[0])
+        """|turn|N. A number that is said again before anybody acted is the same turn."""
+        turn = int(said[0])
+        if turn == self.turn and not any(side.acted for side in self.sides):
+            return
+        if turn <= self.turn:
+            raise ValueError(f"turn {turn} after turn {self.turn}")
+        self.turn = turn
         for side in self.sides:
             if side.fainted:
                 raise reject("unmatched_forced_switch", f"nobody replaced the one that fainted before turn {self.turn}")
