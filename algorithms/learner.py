@@ -113,10 +113,11 @@ class Learner(ABC):
         """Train for `total_timesteps`, rounded up to whole iterations; for algorithms that play, a timestep is a decision.
 
         Args:
-            total_timesteps: over all games.
+            total_timesteps: of this call, over all games.
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool.
             progress_bar: show rate and time left.
-            reset_num_timesteps: count from 0; False: continue counting, as after `load`.
+            reset_num_timesteps: count from 0; False: continue counting, as after `load`. Schedules then end at `num_timesteps`
+                plus `total_timesteps`.
             log_interval: iterations between two rows of the logs, which hold the metrics of the last one.
             tb_log_name: of the folder below `tensorboard_log`, which gets a number; None: the id without its version.
 
@@ -129,6 +130,7 @@ class Learner(ABC):
         checked_log_interval(log_interval)
         if reset_num_timesteps:
             self.num_timesteps = 0
+        total_timesteps += self.num_timesteps  # by this name, as callbacks of Stable-Baselines3 read it
         self._total_timesteps = total_timesteps
         callbacks = self._callback(callback)
         callbacks.on_training_start(locals(), globals())

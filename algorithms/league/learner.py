@@ -127,7 +127,7 @@ class ActivePlayer:
         algorithm.set_logger(Logger(None, [numbers]))
         before = algorithm.num_timesteps
         try:
-            algorithm.learn(before + steps, reset_num_timesteps=False)
+            algorithm.learn(steps, reset_num_timesteps=False)
         except TrainingError as error:
             raise TrainingError(f"player {self.player}: {error}") from error
         self.env_steps += algorithm.num_timesteps - before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -36,6 +37,7 @@ from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, Posit
 
 from .supervised_module import Position, SupervisedModule
 
+LOG = logging.getLogger("ludory.supervised")
 PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
 """Ludory's name of a precision -> Lightning's."""
 OWN_LOOP: dict[str, Any] = {
@@ -218,7 +220,7 @@ class SupervisedAlgorithm(Algorithm):
         """Train for `num_epochs` epochs, or until patience or the timesteps run out.
 
         Args:
-            total_timesteps: maximum number of samples; None: those of all epochs.
+            total_timesteps: maximum number of samples of this call; None: all that are left of `num_epochs` epochs.
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool; called after every batch.
             progress_bar: show rate and time left.
             reset_num_timesteps: count epochs from 0; False: continue where the run stopped, as after `load`.
@@ -233,7 +235,8 @@ class SupervisedAlgorithm(Algorithm):
         if reset_num_timesteps:
             self.num_timesteps, self.position = 0, Position()
         self._planned, self._validates = self.planned_timesteps, self.validation_data is not None
-        self._total_timesteps = self._planned if total_timesteps is None else min(total_timesteps, self._planned)
+        asked = self._planned if total_timesteps is None else self.num_timesteps + total_timesteps
+        self._total_timesteps = min(asked, self._planned)
         self._ends_early = self._total_timesteps < self._planned
         self._callbacks, self._told = self._callback(callback), True
         self._stopping = False
@@ -242,7 +245,13 @@ class SupervisedAlgorithm(Algorithm):
         formats = self.formats(0, tb_log_name)  # a table is printed after every epoch
         bar = Progress(self.id, self._total_timesteps, self.num_timesteps, progress_bar)
         with also_logged(self, formats), bar as self._progress:
-            if not self.finished:
+            if self.finished:
+                LOG.warning(
+                    "%s: the run is finished (%s), nothing is trained; load it with a larger num_epochs to go on",
+                    self.id,
+                    self.epoch_title,
+                )
+            else:
                 self._fit(self.make_module())
         self._callbacks.on_training_end()
         return self

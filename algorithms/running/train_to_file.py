@@ -49,7 +49,7 @@ def train_to_file(
     lock: FileLock | None = None,
     logs: Sequence[str] = ("csv",),
 ) -> int:
-    """Train up to `total_timesteps`, counted from the model's own number, with the model saved in `file`.
+    """Train until the model has `total_timesteps`, those that it had before included, with the model saved in `file`.
 
     The file is written at the start (so that a path that cannot be written shows at once), every `save_every` seconds, and at the end;
     metrics go to the logs beside it (a part of a resumed run has logs of its own: -2.csv and so on). The first Ctrl+C or SIGTERM ends the run after
@@ -82,7 +82,7 @@ def train_to_file(
         formats = make_formats(algorithm, logs, target) if is_first_process() else []
         with also_logged(algorithm, formats), stop_on_interrupt(algorithm.stop) as interrupted:
             algorithm.learn(
-                total_timesteps,
+                max(0, total_timesteps - algorithm.num_timesteps),
                 CallbackList(callbacks + ([callback] if callback else [])),
                 progress_bar,
                 reset_num_timesteps=False,

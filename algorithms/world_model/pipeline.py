@@ -126,9 +126,7 @@ def ppo_stage(
         learner.sample_at(workers, min(workers.count, learner.config.groups))
     left = learner.config.iterations - learner.iteration
     while left > 0:
-        learner.learn(
-            learner.num_timesteps + min(left, SAVE_EVERY) * learner.config.episodes, reset_num_timesteps=False
-        )
+        learner.learn(min(left, SAVE_EVERY) * learner.config.episodes, reset_num_timesteps=False)
         learner.save(target)
         print(f"ppo: iteration {learner.iteration} of {learner.config.iterations}", flush=True)
         left = learner.config.iterations - learner.iteration

@@ -259,7 +259,7 @@ class TinyRun:
                 return {"curve": curve} | spent()
             _write(file, {"curve": curve, "complete": False, "stamp": self.ppo_stamp} | spent())
             ahead = min(SAVE_EVERY, config.iterations - learner.iteration, until_eval)
-            learner.learn(learner.num_timesteps + ahead * learner.config.episodes, reset_num_timesteps=False)
+            learner.learn(ahead * learner.config.episodes, reset_num_timesteps=False)
             learner.save(place)
 
     def _new_learner(self, start: str, mode: str) -> TextPPO:

@@ -99,10 +99,12 @@ class WorldModel(Learner):
         log_interval: int = 1,
         tb_log_name: str | None = None,
     ) -> Self:
-        """All stages; the last one for `total_timesteps` episodes, as planned if None. As `Learner.learn` otherwise."""
-        total = self.planned_timesteps if total_timesteps is None else total_timesteps
+        """All stages; the last one for `total_timesteps` episodes, if None all that are left. As `Learner.learn` otherwise."""
+        if total_timesteps is None:
+            done = 0 if reset_num_timesteps else self.ppo.num_timesteps
+            total_timesteps = max(0, self.planned_timesteps - done)
         self.ppo.set_logger(self.logger)
-        self.ppo.learn(total, callback, progress_bar, reset_num_timesteps, log_interval, tb_log_name)
+        self.ppo.learn(total_timesteps, callback, progress_bar, reset_num_timesteps, log_interval, tb_log_name)
         self.num_timesteps = self.ppo.num_timesteps
         return self
 

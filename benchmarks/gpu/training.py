@@ -82,12 +82,12 @@ def training(part: CampaignPart) -> Iterator[NamedWork]:
 def _trained(part: CampaignPart, name: str) -> Row:
     model = _learner(part, name)
     for _ in range(1 if part.small else WARM_UP):
-        model.learn(model.num_timesteps + 1, reset_num_timesteps=False)
+        model.learn(1, reset_num_timesteps=False)
     with CardUse(part.device) as use:
         _wait(part.device)
         before, began = model.num_timesteps, perf_counter()
         while perf_counter() - began < SECONDS[part.small]:
-            model.learn(model.num_timesteps + 1, reset_num_timesteps=False)
+            model.learn(1, reset_num_timesteps=False)
         _wait(part.device)
         rate = (model.num_timesteps - before) / (perf_counter() - began)
     return {"game": GAME, "timesteps_per_second": rate, "card_busy": use.mean, "settings": _settings(part)}

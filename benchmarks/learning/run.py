@@ -108,7 +108,7 @@ def make_curve(run: TrainingRun, bc: str | None = None) -> dict[str, Any]:
     seconds = 0.0
     for budget in run.budgets:
         started = perf_counter()
-        model.learn(budget, reset_num_timesteps=False)
+        model.learn(max(0, budget - model.num_timesteps), reset_num_timesteps=False)
         seconds += perf_counter() - started
         timesteps.append(model.num_timesteps)
         scores.append(float(evaluate([model.as_agent()], run.game, games=run.games, seed=run.decks).mean))

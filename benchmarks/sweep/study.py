@@ -290,7 +290,8 @@ def _scores(sweep: Sweep, settings: Mapping[str, Any]) -> Iterator[tuple[int, fl
     for part in range(1, setting.reports + 1):
         started = time.process_time()
         until = round(setting.timesteps * part / setting.reports)
-        model.learn(setting.timesteps, _StopAt(until), reset_num_timesteps=False)
+        left = max(0, setting.timesteps - model.num_timesteps)
+        model.learn(left, _StopAt(until), reset_num_timesteps=False)
         spent += time.process_time() - started
         yield until, _scored(sweep, model).agent.mean, spent
 

@@ -128,7 +128,7 @@ def _training(game: str, network: str, threads: int) -> Callable[[float], float]
         with _threads(threads):
             began, before = perf_counter(), model.num_timesteps
             while perf_counter() - began < seconds:
-                model.learn(model.num_timesteps + 1, reset_num_timesteps=False)
+                model.learn(1, reset_num_timesteps=False)
             return (model.num_timesteps - before) / (perf_counter() - began)
 
     return measure

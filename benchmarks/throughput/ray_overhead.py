@@ -73,7 +73,7 @@ def jobs_of(amount: float) -> dict[str, Job]:
             if workers is not None:
                 model.sample_at(workers, 1)
         with one_thread():
-            model.learn(model.num_timesteps + steps, reset_num_timesteps=False)
+            model.learn(steps, reset_num_timesteps=False)
 
     return {
         "eval, blocks of 1,000 games": evaluated,

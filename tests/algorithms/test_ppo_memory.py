@@ -34,7 +34,7 @@ def test_a_resumed_recurrent_run_ends_at_the_same_numbers(tmp_path):
     whole = PPO(GRU, "HanabiTiny2P-v0", **SMALL).learn(256)
     half = PPO(GRU, "HanabiTiny2P-v0", **SMALL).learn(128)
     half.save(tmp_path / "half.ludory")
-    rest = PPO.load(tmp_path / "half.ludory").learn(256, reset_num_timesteps=False)
+    rest = PPO.load(tmp_path / "half.ludory").learn(128, reset_num_timesteps=False)
     for one, other in zip(whole.policy.parameters(), rest.policy.parameters(), strict=True):
         assert torch.equal(one, other)
 
@@ -80,16 +80,16 @@ def test_a_run_goes_on_only_with_the_teacher_that_it_had(tmp_path):
     PPO("mlp", "HanabiTiny2P-v0", **SMALL).save(file)
     PPO("mlp", "HanabiTiny2P-v0", teacher=str(file), **SMALL).learn(64).save(tmp_path / "run.ludory")
     assert len(read_header(tmp_path / "run.ludory")["teacher"]) == 64
-    PPO.load(tmp_path / "run.ludory").learn(128, reset_num_timesteps=False)
+    PPO.load(tmp_path / "run.ludory").learn(64, reset_num_timesteps=False)
     PPO("mlp", "HanabiTiny2P-v0", **SMALL | {"seed": 9}).save(file)
     changed = PPO.load(tmp_path / "run.ludory")
     with pytest.raises(CheckpointError, match="this teacher has changed since the run began"):
-        changed.learn(128, reset_num_timesteps=False)
+        changed.learn(64, reset_num_timesteps=False)
     file.unlink()
     gone = PPO.load(tmp_path / "run.ludory")
     assert gone.as_agent() is not None  # it still plays
     with pytest.raises(CheckpointError, match="no such file"):
-        gone.learn(128, reset_num_timesteps=False)
+        gone.learn(64, reset_num_timesteps=False)
 
 
 def test_step_size_and_entropy_weight_follow_their_schedules():

@@ -93,7 +93,7 @@ def test_training_under_symmetries_is_the_same_on_both_paths_and_when_resumed(tm
     ran = [PPO("mlp", game, **QUICK, **options, compiled=path).learn(1680) for path in (True, False)]
     half = PPO("mlp", game, **QUICK, **options).learn(840)
     half.save(tmp_path / "half.ludory")
-    ran.append(PPO.load(tmp_path / "half.ludory").learn(1680, reset_num_timesteps=False))
+    ran.append(PPO.load(tmp_path / "half.ludory").learn(1680 - half.num_timesteps, reset_num_timesteps=False))
     without = PPO("mlp", game, **QUICK, hidden=(16,)).learn(1680)
     compiled, plain, resumed, other = (
         torch.cat([p.detach().flatten() for p in m.policy.parameters()]) for m in (*ran, without)

@@ -76,7 +76,7 @@ def test_a_resumed_run_ends_at_the_same_numbers(tmp_path):
     running, resumed = half.sampler.state(), rest.sampler.state()
     assert running["lengths"].any()
     assert all(torch.equal(running[name], resumed[name]) for name in ("returns", "lengths"))
-    rest.learn(256, reset_num_timesteps=False)
+    rest.learn(128, reset_num_timesteps=False)
     assert rest.num_timesteps == whole.num_timesteps == 256
     assert equal(whole, rest)
     assert not equal(whole, half)

@@ -263,7 +263,7 @@ def test_a_resumed_run_with_last_moves_ends_at_the_same_numbers(tmp_path, kind):
     whole = kind(spec, SMALL, **options).learn(256)
     half = kind(spec, SMALL, **options).learn(128)
     half.save(tmp_path / "half.ludory")
-    rest = kind.load(tmp_path / "half.ludory").learn(256, reset_num_timesteps=False)
+    rest = kind.load(tmp_path / "half.ludory").learn(128, reset_num_timesteps=False)
     for one, other in zip(whole.policy.parameters(), rest.policy.parameters(), strict=True):
         assert torch.equal(one, other)
     result = ludory.evaluate(str(tmp_path / "half.ludory"), game=SMALL, games=10, seed=1)

@@ -129,7 +129,7 @@ def test_a_league_of_two_parts_is_that_of_one(tmp_path: Path) -> None:
     assert type(again) is type(part)
     assert again.num_timesteps == part.num_timesteps
     assert again.config == part.config
-    again.learn(1_000, reset_num_timesteps=False)
+    again.learn(1_000 - part.num_timesteps, reset_num_timesteps=False)
     assert said(tmp_path / "parts") == said(tmp_path / "whole")
     ours, theirs = (torch.cat([p.flatten() for p in one.as_agent().policy.parameters()]) for one in (again, whole))
     assert torch.equal(ours, theirs)

@@ -103,7 +103,7 @@ def test_a_loss_of_ones_own_is_what_is_learnt(tmp_path):
     before = model.policy.value.weight.clone()
     model.learn(128).save(tmp_path / "m.ludory")
     assert torch.equal(model.policy.value.weight, before)
-    again = PPO.load(tmp_path / "m.ludory", loss=without_value).learn(256, reset_num_timesteps=False)
+    again = PPO.load(tmp_path / "m.ludory", loss=without_value).learn(128, reset_num_timesteps=False)
     assert torch.equal(again.policy.value.weight, before)
 
 

@@ -50,7 +50,7 @@ def test_a_resumed_run_ends_at_the_same_numbers(tmp_path, kind, options, policy)
     whole = kind(policy, "HanabiTiny2P-v0", **options).learn(256)
     half = kind(policy, "HanabiTiny2P-v0", **options).learn(128)
     half.save(tmp_path / "half.ludory")
-    rest = kind.load(tmp_path / "half.ludory").learn(256, reset_num_timesteps=False)
+    rest = kind.load(tmp_path / "half.ludory").learn(128, reset_num_timesteps=False)
     for mine, theirs in ((rest.policy, whole.policy), (rest.value, whole.value)):
         for one, other in zip(mine.parameters(), theirs.parameters(), strict=True):
             assert torch.equal(one, other)
@@ -119,7 +119,7 @@ def test_a_sampler_that_does_not_write_it_down_is_refused():
 
 def test_a_run_without_one_can_go_on_with_one(tmp_path):
     PPO("mlp", "HanabiTiny2P-v0", batch_size=32, **SMALL).learn(64).save(tmp_path / "plain.ludory")
-    model = PPO.load(tmp_path / "plain.ludory", privileged_value=True).learn(192, reset_num_timesteps=False)
+    model = PPO.load(tmp_path / "plain.ludory", privileged_value=True).learn(128, reset_num_timesteps=False)
     assert any(name.startswith("privileged_value/") for name in model.training_state())
     model.save(tmp_path / "seeing.ludory")
     again = PPO.load(tmp_path / "seeing.ludory")
@@ -134,7 +134,7 @@ def test_a_value_that_warms_up_leaves_the_policy_alone():
     model.learn(64)
     assert all(map(torch.equal, policy, model.policy.parameters()))
     assert not all(map(torch.equal, value, model.value.parameters()))
-    model.learn(128, reset_num_timesteps=False)
+    model.learn(64, reset_num_timesteps=False)
     assert not all(map(torch.equal, policy, model.policy.parameters()))
 
 

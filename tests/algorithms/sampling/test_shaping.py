@@ -51,8 +51,8 @@ def test_a_resumed_run_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
     whole = ludory.make_algorithm("vtrace", env="Arena2P-v0", seats="all", **options)
     whole.learn(16 * 8)
     whole.save(tmp_path / "half.ludory")
-    whole.learn(32 * 8, reset_num_timesteps=False)
+    whole.learn(16 * 8, reset_num_timesteps=False)
     resumed = ludory.load(tmp_path / "half.ludory")
-    resumed.learn(32 * 8, reset_num_timesteps=False)
+    resumed.learn(16 * 8, reset_num_timesteps=False)
     for one, other in zip(whole.policy.parameters(), resumed.policy.parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -48,7 +48,7 @@ def learnt(model: TextPPO, iterations: int) -> list[dict[str, float]]:
     """Train for some more iterations; returns what was logged."""
     kept = Kept()
     model.set_logger(Logger(None, [kept]))
-    model.learn(model.num_timesteps + iterations * model.config.episodes, reset_num_timesteps=False)
+    model.learn(iterations * model.config.episodes, reset_num_timesteps=False)
     return kept.lines
 
 

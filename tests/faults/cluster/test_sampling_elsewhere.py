@@ -63,7 +63,7 @@ def test_a_run_goes_on_without_the_workers_with_which_it_began(tmp_path: Path) -
     begun: Any = ludory.make_algorithm("ppo", env=GAME, **SMALL).sample_at(InProcess(), 3).learn(STEPS // 3)
     begun.save(tmp_path / "begun.ludory")
     resumed: Any = ludory.load(tmp_path / "begun.ludory")
-    resumed.learn(STEPS, reset_num_timesteps=False)
+    resumed.learn(STEPS - begun.num_timesteps, reset_num_timesteps=False)
     whole.save(tmp_path / "whole.ludory")
     resumed.save(tmp_path / "resumed.ludory")
     for name, tensor in whole.policy.state_dict().items():
