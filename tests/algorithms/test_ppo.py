@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -184,7 +185,7 @@ def test_the_header_is_plain_json_and_names_what_it_needs(tmp_path):
     header = read_header(tmp_path / "m.ludory")
     assert json.loads(json.dumps(header)) == header
     assert header["env"] == {"id": TINY, "options": {}}
-    assert header["versions"]["torch"] == torch.__version__
+    assert header["versions"]["torch"] == version("torch")
 
 
 def test_a_game_that_is_not_installed_is_named(tmp_path):
