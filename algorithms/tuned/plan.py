@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import smaller_batches
+from ludory.algorithms.config import LEAGUE_GAMES, smaller_batches
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
@@ -74,6 +74,30 @@ def _default(kind: Any, game: Game, settings: Mapping[str, Any], timesteps: int 
     config = kind.config_class(**{**kind.suited_to(game), **settings})
     smaller = smaller_batches(config, timesteps) if timesteps else {}
     return dataclasses.replace(config, **smaller), tuple(smaller)
+
+
+def _league_learner(fields: Mapping[str, Any]) -> Any:
+    """The config of the players of a league, given the fields of its own."""
+    learner: Any = algorithms.load(fields["learner"])
+    return learner.config_class(**{"num_envs": LEAGUE_GAMES, **fields["learner_options"]})
+
+
+def iteration_timesteps(fields: Mapping[str, Any]) -> int:
+    """Least timesteps that a learner with these fields of its config trains at once; 0 where they do not say.
+
+    A league trains an iteration of one of its players at once.
+    """
+    if "learner_options" in fields:
+        fields = dataclasses.asdict(_league_learner(fields))
+    return int(fields.get("num_envs", 0) * fields.get("n_steps", 0))
+
+
+def said_iteration(fields: Mapping[str, Any], timesteps: int) -> str:
+    """A line that says how much is trained where that is more than `timesteps`; empty elsewhere."""
+    least = iteration_timesteps(fields)
+    if not timesteps or least <= timesteps:
+        return ""
+    return f"trains at least {least:,} timesteps, which are one iteration, not {timesteps:,}; --num-envs and --n-steps make it smaller"
 
 
 def train(

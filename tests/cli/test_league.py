@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.leagues import GAME, teacher_file
 
+import ludory
 from ludory.cli import main
 
 pytestmark = pytest.mark.slow
@@ -26,6 +27,26 @@ def league(folder: Path) -> Path:
     command += ["--anchors", "arena/rusher,arena/turtle", "--seed", "3", "--out", str(out)]
     assert main([*command, "--", "--num-envs", "16", "--n-steps", "8", "--batch-columns", "16"]) == 0
     return out
+
+
+def test_a_small_budget_is_what_is_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The learner's own rollouts have 512 games x 64 decisions."""
+    teacher = tmp_path / "teacher.ludory"
+    ludory.make_algorithm("ppo", env="TicTacToe-v0", policy="mlp(hidden=(8,))", num_envs=2).save_policy(teacher)
+    command = ["league", "run", "--env", "TicTacToe-v0", "--learner", "ppo", "--teacher", str(teacher)]
+    command += [
+        "--budget",
+        "4000",
+        "--evaluation-games",
+        "2",
+        "--games-per-match",
+        "4",
+        "--out",
+        str(tmp_path / "league"),
+    ]
+    assert main(command) == 0
+    assert "because the league is short: unit=2000, slice_steps=250" in capsys.readouterr().out
+    assert 4000 <= json.loads(_status(tmp_path / "league", capsys))["done"] < 4500, "in whole turns"
 
 
 def test_status_tells_how_far_it_is(league: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import ludory
-from ludory.algorithms.tuned.plan import plan_training, train
+from ludory.algorithms.tuned.plan import plan_training, said_iteration, train
 from ludory.algorithms.tuned.settings import (
     TrainingStage,
     TunedSettings,
@@ -83,6 +83,13 @@ def test_a_short_training_has_smaller_batches():
     first, _ = planned(1000)
     assert first.config["num_envs"] * first.config["n_steps"] <= 1000 / 4 / 2
     assert "n_steps" in first.reduced
+
+
+def test_a_training_that_cannot_be_shorter_than_an_iteration_says_so():
+    assert said_iteration({"num_envs": 8, "n_steps": 16}, 100).startswith("trains at least 128 timesteps")
+    assert said_iteration({"num_envs": 8, "n_steps": 16}, 128) == said_iteration({"report_every": 10}, 1) == ""
+    league = {"learner": "ppo", "learner_options": {"num_envs": 512, "n_steps": 64}}
+    assert "32,768" in said_iteration(league, 4000)
 
 
 def test_train_goes_through_the_stages(monkeypatch):

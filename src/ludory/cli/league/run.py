@@ -136,6 +136,7 @@ def run(argv: list[str]) -> int:
     from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
     from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules
     from ludory.algorithms.league.run import start_league
+    from ludory.algorithms.tuned.plan import said_iteration
 
     tell_what_is_missing()
     pfsp, self_play, verification = chosen.shares
@@ -155,7 +156,10 @@ def run(argv: list[str]) -> int:
         learner_options=learner_options("ludory league run", chosen.learner, behind),
     )
     with chosen.league_place() as place:
-        return _train(start_league(config, chosen.out, place))
+        league = start_league(config, chosen.out, place)
+        if line := said_iteration(league.config.to_json(), config.budget_steps):
+            print(line, flush=True)
+        return _train(league)
 
 
 @dataclass(frozen=True, kw_only=True)

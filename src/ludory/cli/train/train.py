@@ -334,6 +334,7 @@ def _model(
 def _say_settings(chosen: _Options, kind: Any, stage: PlannedStage, tuned: TunedSettings | None, first: bool) -> None:
     """Say which settings a new model takes, where they are not the algorithm's own, and who plays."""
     from ludory.algorithms.config import said_seats
+    from ludory.algorithms.tuned.plan import said_iteration
     from ludory.algorithms.tuned.settings import tuned_for
 
     game, config, lines = stage.game, stage.config, []
@@ -348,6 +349,8 @@ def _say_settings(chosen: _Options, kind: Any, stage: PlannedStage, tuned: Tuned
     if stage.reduced:
         changed = ", ".join(f"{name}={config[name]}" for name in stage.reduced)
         lines.append(f"smaller batches, because the training is short: {changed}")
+    if line := said_iteration(config, stage.timesteps):
+        lines.append(line)
     if first and "others" in config and (seats := said_seats(game.facts, config["seats"], config["others"])):
         lines.append(seats)
     for line in lines:
