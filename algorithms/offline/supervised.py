@@ -58,7 +58,7 @@ class SupervisedConfig(LearnerConfig):
     """Folder or file to learn from."""
     learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 1e-4
     """Step size of AdamW."""
-    final_learning_rate: float | None = None
+    final_learning_rate: NonNegativeFloat | None = None
     """Step size at the end of the last epoch, approached linearly; none: it stays."""
     weight_decay: NonNegativeFloat = 0.01
     """Weight decay of AdamW."""

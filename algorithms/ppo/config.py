@@ -42,7 +42,7 @@ class PPOConfig(AlgorithmConfig):
 
     learning_rate: PositiveFloat = 5e-4
     """Step size of Adam."""
-    final_learning_rate: float | None = None
+    final_learning_rate: NonNegativeFloat | None = None
     """Step size at the end of the run, approached linearly; none: it stays."""
     n_steps: PositiveInt = 64
     """Decisions per game and iteration."""
@@ -62,19 +62,19 @@ class PPOConfig(AlgorithmConfig):
     """Scale the advantages of a batch to mean 0 and standard deviation 1."""
     ent_coef: NonNegativeFloat = 0.01
     """Weight of the entropy bonus."""
-    final_ent_coef: float | None = None
+    final_ent_coef: NonNegativeFloat | None = None
     """Weight of the entropy bonus at the end of the run, approached linearly; none: it stays."""
     vf_coef: NonNegativeFloat = 0.5
     """Weight of the value loss."""
     max_grad_norm: PositiveFloat = 0.5
     """Maximum gradient norm."""
-    target_kl: float | None = None
+    target_kl: NonNegativeFloat | None = None
     """Stop the passes of an iteration when the approximate KL exceeds 1.5 times this."""
     teacher: str | None = None
     """Checkpoint of a policy to stay close to; of any algorithm, with the same observations and actions."""
     kl_coef: NonNegativeFloat = 0.1
     """Weight of KL(teacher to policy), where there is a teacher."""
-    final_kl_coef: float | None = None
+    final_kl_coef: NonNegativeFloat | None = None
     """Weight of that KL at the end of the run, approached linearly; none: it stays."""
     symmetry_augmentation: bool = False
     """Learn from every minibatch under a random symmetry of the game, such as a permutation of Hanabi's colours."""

@@ -20,7 +20,7 @@ from ludory.atomic import atomic_file, cannot_write
 from ludory.checkpoints.learner_folder import FILE, FORMAT, read_head
 from ludory.envs.game import Game
 from ludory.errors import OptionError, OutputError
-from ludory.paths import OwnFolder
+from ludory.paths import OwnFolder, as_path
 
 
 class FolderLearner(Learner):
@@ -96,7 +96,7 @@ class FolderLearner(Learner):
         Raises:
             OutputError: the folder holds something else, or cannot be written to.
         """
-        target = Path(file)
+        target = as_path(file)
         if self._folder is not None and target.resolve() == self._folder.resolve():
             self._write_head(target)
             return
@@ -152,7 +152,7 @@ class FolderLearner(Learner):
             CheckpointError: no folder of this learner, damaged, or of another game.
             OptionError: a config field that cannot change.
         """
-        folder = Path(file)
+        folder = as_path(file)
         head = cls.read_head(folder)
         game = game_to_load(cls, file, head, env)
         fixed = [name for name in changes if name not in cls.changeable]

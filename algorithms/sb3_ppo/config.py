@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ludory.algorithms.config import AlgorithmConfig
 from ludory.errors import OptionError
-from ludory.limits import Fraction, PositiveFloat, PositiveInt
+from ludory.limits import Fraction, NonNegativeFloat, PositiveFloat, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class SB3PPOConfig(AlgorithmConfig):
     """Clipping range of the probability ratio."""
     normalize_advantage: bool = True
     """Scale the advantages of a batch to mean 0 and standard deviation 1."""
-    ent_coef: float = 0.0
+    ent_coef: NonNegativeFloat = 0.0
     """Weight of the entropy bonus."""
-    vf_coef: float = 0.5
+    vf_coef: NonNegativeFloat = 0.5
     """Weight of the value loss."""
     max_grad_norm: PositiveFloat = 0.5
     """Maximum gradient norm."""
-    target_kl: float | None = None
+    target_kl: NonNegativeFloat | None = None
     """Stop the passes of an iteration when the approximate KL exceeds 1.5 times this."""
 
     def __post_init__(self) -> None:

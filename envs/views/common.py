@@ -72,8 +72,9 @@ def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
         return numbers.astype(np.float32)[None]
     heads = len(facts.heads)
     try:
-        if heads == 1:
-            return np.array([operator.index(action)], np.int64)
+        if heads == 1:  # an array or tensor of one integer is that integer
+            only = action[0] if getattr(action, "shape", None) == (1,) else action
+            return np.array([operator.index(only)], np.int64)
         chosen = np.array([[operator.index(value) for value in action]], np.int64)
     except (TypeError, OverflowError):
         chosen = np.empty(0, np.int64)

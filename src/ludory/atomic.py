@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from .errors import OutputError
+from .paths import as_path
 
 _TEMPORARY = re.compile(r"\..+\.(?:[0-9a-f]{8}\.tmp|claim)")
 """Temporaries, and claims of `ludory.claims`; their writers hold a lock on them as long as they live."""
@@ -32,10 +33,11 @@ def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> It
         private: only the owner can read the file.
 
     Raises:
+        OptionError: `file` is not a path.
         OutputError: the folder cannot be created or written to, or the file cannot be completed, for example on a full disk.
             An existing file is then unchanged.
     """
-    target = Path(file)
+    target = as_path(file)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if (os.getpid(), target.parent) not in _swept:
@@ -124,7 +126,7 @@ def _move_folder(temporary: Path, target: Path) -> None:
 
 def settled_folder(folder: str | Path) -> Path:
     """Return `folder`, after putting the previous one back if a writer was killed between the two renames that replace it."""
-    target = Path(folder)
+    target = as_path(folder)
     if target.name and not target.exists() and _aside(target).is_dir():
         with suppress(OSError):  # another process has done it
             _aside(target).rename(target)

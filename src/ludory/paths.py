@@ -5,9 +5,21 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from os import PathLike
 from pathlib import Path
 
-from .errors import DataError, LudoryError
+from .errors import DataError, LudoryError, OptionError
+
+
+def as_path(file: object) -> Path:
+    """`file`, a string or path, as a `Path`.
+
+    Raises:
+        OptionError: it is neither, such as an open file.
+    """
+    if not isinstance(file, str | PathLike):
+        raise OptionError(f"got {file!r}: must be a path, such as 'runs/model.ludory'; open files are not taken")
+    return Path(file)
 
 
 def path_inside(folder: str | Path, name: object, named_by: object, error: type[LudoryError] = DataError) -> Path:

@@ -31,7 +31,7 @@ class Texas42OracleConfig(SupervisedConfig):
     """Step size of AdamW after warming up."""
     warmup: Annotated[float, Below(0, 1)] = 0.02
     """Share of all samples in which the step size rises from 0."""
-    final_learning_rate: float | None = 0.0
+    final_learning_rate: NonNegativeFloat | None = 0.0
     """Step size at the end, approached along a half cosine; none: it stays."""
     num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 20
     """Passes over the training data."""

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from games import nim as games
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -186,10 +187,17 @@ def test_what_is_no_integer_is_refused_whatever_the_policy_on_illegal_actions(en
         env.step(action)
 
 
-@pytest.mark.parametrize("action", [2, np.int64(2), np.array(2), np.uint8(2)])
+@pytest.mark.parametrize("action", [2, np.int64(2), np.array(2), np.uint8(2), np.array([2]), torch.tensor([2])])
 def test_integers_of_any_kind_are_actions(env: GameEnv, action: Any) -> None:
     env.reset(seed=1)
     assert env.step(action)[4]["last_action"] == 2
+
+
+@pytest.mark.parametrize("action", [np.array([1, 2]), torch.tensor([1, 2]), np.array([[2]]), [2]])
+def test_several_integers_are_no_action(env: GameEnv, action: Any) -> None:
+    env.reset(seed=1)
+    with pytest.raises(IllegalActionError, match=r"must be one integer 0\.\.7"):
+        env.step(action)
 
 
 def test_stepping_without_a_running_game_is_an_error(env: GameEnv) -> None:
