@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from ludory.envs.game import GameFacts
+from ludory.envs.options import unknown_option
 from ludory.errors import OptionError
 from ludory.limits import OneOf, PositiveInt, check_limits
 
@@ -119,9 +119,7 @@ def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # a dataclass
     for name in values:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(names)}{hint}")
+            raise unknown_option(kind.__name__, name, names)
     options = kind(**values)
     check_limits(options)  # also where a subclass has a `__post_init__` that does not
     for name in names:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.errors import OptionError
+from ludory.errors import OptionError, UnknownOptionError
 
 Options = TypeVar("Options")
 
@@ -21,15 +21,22 @@ def read_options(
     """`options_class(**given)`, a dataclass; `others` are options of the game that its factory takes itself.
 
     Raises:
-        OptionError: the game has no such option.
+        UnknownOptionError: the game has no such option.
     """
     known = [field.name for field in fields(options_class)]  # type: ignore[arg-type]
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(str(name), (*others, *known), 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise OptionError(f"{game} has no option {name!r}; it has {', '.join((*others, *known))}{hint}")
+            raise unknown_option(game, name, (*others, *known))
     return options_class(**given)
+
+
+def unknown_option(owner: str, name: str, known: Sequence[str]) -> UnknownOptionError:
+    """The error for an option `name` that is not among the `known` ones of `owner`; it suggests the nearest one."""
+    near = difflib.get_close_matches(str(name), known, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return UnknownOptionError(
+        f"{owner} has no option {name!r}; it has {', '.join(known)}{hint} (unexpected keyword argument {name!r})"
+    )
 
 
 def refuse_unknown(game: str, what: str, given: Iterable[str], known: tuple[str, ...]) -> None:

@@ -9,6 +9,13 @@ class OptionError(LudoryError, ValueError):
     """A game option, reset option or argument has an invalid value."""
 
 
+class UnknownOptionError(OptionError, TypeError):
+    """A game, agent or learner has no option of this name. Also a TypeError with Python's words, "unexpected keyword argument 'name'".
+
+    By these words TorchRL's `GymEnv` learns that a game does without its `frameskip`.
+    """
+
+
 class RenderModeError(OptionError, TypeError):
     """A game cannot be drawn in this render mode. Also a TypeError, by which `make_vec_env` of Stable-Baselines3 learns of it."""
 

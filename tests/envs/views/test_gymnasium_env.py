@@ -251,6 +251,14 @@ def test_a_seat_against_players_sees_only_its_own_turns() -> None:
     env = GameEnv(games.nim(players=3), seats=1, others=FirstLegal())
     for *_, terminated, truncated, info in episode(env, seed=6):
         assert info["player"] == (-1 if terminated or truncated else 1)
+@pytest.mark.parametrize("id", ["HanabiTiny2P-v0", "TicTacToe-v0", "FrozenLakeFirm-v0", "Texas42-v0"])
+def test_an_unknown_option_is_the_type_error_by_which_torchrl_leaves_frameskip_out(id: str) -> None:
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'frameskip'") as caught:
+            make(id, frameskip=1)
+        assert isinstance(caught.value, OptionError)
+
+
     assert info["returns"].sum() == 0
 
 
