@@ -102,7 +102,7 @@ class GameVecEnv(CopiedWhole, VecEnv):
         observations, rewards, terminated, truncated, info = self.vector_env.step(actions)
         self._lengths += 1
         dones = _numpy(terminated | truncated)
-        infos: list[dict[str, Any]] = [{}] * self.num_envs  # one dict for all rows without an end
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]  # wrappers write into each
         if dones.any():
             self._fill_infos(infos, np.flatnonzero(dones), _numpy(truncated & ~terminated), info)
         return _numpy(observations), _numpy(rewards), dones, infos

@@ -186,6 +186,15 @@ def test_make_vec_env_takes_our_ids_and_finds_the_masks() -> None:
             assert infos[row]["episode"]["r"] == infos[row]["returns"][0]
 
 
+def test_every_row_has_an_info_of_its_own_that_wrappers_may_write_into() -> None:
+    env = to_sb3(make_vector_env("HanabiTiny2P-v0", 3))
+    env.reset()
+    *_, infos = env.step(env.action_masks().argmax(1))
+    for row, info in enumerate(infos):
+        info["row"] = row
+    assert [info["row"] for info in infos] == [0, 1, 2]
+
+
 @pytest.mark.parametrize("id", ["HanabiTiny2P-v0", "ludory:HanabiTiny2P-v0", "Arena2P-v0"])
 def test_check_env_accepts_our_ids(id: str) -> None:
     with warnings.catch_warnings():
