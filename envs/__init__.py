@@ -14,7 +14,7 @@ if not __name__.startswith("ludory."):
 if TYPE_CHECKING:
     from .chance import begin_episode, draw
     from .engine.protocol import Engine
-    from .game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+    from .game import FactNames, Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
     from .kernels import kernel
     from .make import make_engine, make_game
     from .text.text_env import TextEnv
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Engine",
+    "FactNames",
     "Field",
     "Game",
     "GameFacts",
@@ -42,7 +43,17 @@ __all__ = [
 _HOMES = {
     "chance": ("begin_episode", "draw"),
     "engine.protocol": ("Engine",),
-    "game": ("Field", "Game", "GameFacts", "Head", "Kernels", "ObservationSpec", "flat_segments", "header"),
+    "game": (
+        "Field",
+        "Game",
+        "GameFacts",
+        "Head",
+        "Kernels",
+        "ObservationSpec",
+        "FactNames",
+        "flat_segments",
+        "header",
+    ),
     "kernels": ("kernel",),
     "make": ("make_engine", "make_game"),
     "text.text_env": ("TextEnv",),

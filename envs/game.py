@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.errors import OptionError, PluginError
+from ludory.errors import ConformanceError, OptionError, PluginError
 
 State = Any
 """A `NamedTuple` of arrays, one per field, first axis = game: NumPy arrays on the CPU, torch tensors on CUDA."""
@@ -355,6 +355,32 @@ def _nothing(*_: Any) -> dict[str, Any]:
     return {}
 
 
+class FactNames(NamedTuple):
+    """The words that a public fact may be, by which the `info` of a view has numbers in their place."""
+
+    names: tuple[str, ...]
+    length: int | None = None
+    """None: the fact is one word. Else it is a list of up to so many, and `info` has an array of this length."""
+
+    def numbers(self, told: Any) -> int | NDArray[np.int64]:
+        """Index of a word in `names`, -1 for None; of a list, int64 (length,) with -1 behind its end.
+
+        Raises:
+            ConformanceError: a word is not in `names`.
+        """
+        if self.length is None:
+            return self._number(told)
+        numbers = [self._number(word) for word in told or ()]
+        return np.array(numbers + [-1] * (self.length - len(numbers)), np.int64)
+
+    def _number(self, word: str | None) -> int:
+        if word is None:
+            return -1
+        if word not in self.names:
+            raise ConformanceError(f"a public fact is {word!r}; must be one of {', '.join(map(repr, self.names))}")
+        return self.names.index(word)
+
+
 @dataclass(frozen=True, slots=True)
 class Game:
     """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of it.
@@ -373,7 +399,13 @@ class Game:
     action_name: Callable[[int, int], str] = _number
     """`action_name(head, value)`, e.g. "play 5"."""
     info: Callable[[State, int], dict[str, Any]] = _nothing
-    """`info(state, i)`: public facts of row i for the `info` of a view; nothing that the seat to move may not know."""
+    """`info(state, i)`: public facts of row i, for people and for the `info` of a view; nothing that the seat to move may not know.
+
+    A view shows numbers, with the same keys, shapes and dtypes from `reset` to the end: bool, int and float as they are, lists of them as
+    arrays, words by `fact_names`. It leaves out what else there is, such as texts.
+    """
+    fact_names: Mapping[str, FactNames] = field(default_factory=dict)
+    """The words that facts of `info` may be, by key. A fact that is missing is -1 in a view."""
     seat_info: Callable[[State, int, int], dict[str, Any]] = _nothing
     """`seat_info(state, i, seat)`: what only the info of `seat` shows beside `info`."""
     ignores_waiting: bool = False

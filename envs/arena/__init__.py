@@ -85,17 +85,13 @@ def action_name(options: ArenaOptions, head: int, value: int) -> str:
 
 
 def public_info(state: State, i: int) -> dict[str, Any]:
-    """Public facts of game i: time, living seats, places (None: not settled yet); at the end also kills and damage."""
-    settled = state.place[i].tolist()
-    info: dict[str, Any] = {
+    """Public facts of game i: time, living seats, places (0: not settled yet), kills and damage (0 until the end)."""
+    over = bool(state.terminated[i])
+    return {
         "seconds": int(state.t[i]) / TICKS,
         "alive": [bool(alive) for alive in state.alive[i].tolist()],
-        "place": [place / 2 if place else None for place in settled],
+        "place": [place / 2 for place in state.place[i].tolist()],
+        "kills": [kills * over for kills in state.kills[i].tolist()],
+        "damage_dealt": [damage * over / 100 for damage in state.dealt[i].tolist()],
+        "damage_taken": [damage * over / 100 for damage in state.taken[i].tolist()],
     }
-    if bool(state.terminated[i]):
-        info |= {
-            "kills": state.kills[i].tolist(),
-            "damage_dealt": [damage / 100 for damage in state.dealt[i].tolist()],
-            "damage_taken": [damage / 100 for damage in state.taken[i].tolist()],
-        }
-    return info

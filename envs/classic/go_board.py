@@ -63,9 +63,8 @@ class GoBoard:
         return float(black - white - self.komi)
 
     def info(self, state: State, i: int) -> dict[str, Any]:
-        """Number of moves, and the margin of seat 0 once the game is over."""
-        info: dict[str, Any] = {"moves": int(state.moves[i])}
-        return info | ({"margin": self.margin(state, i)} if state.terminated[i] else {})
+        """Number of moves, and the margin of seat 0, 0 until the game is over."""
+        return {"moves": int(state.moves[i]), "margin": self.margin(state, i) if state.terminated[i] else 0.0}
 
     def situation(self, state: State, i: int) -> str:
         """Who is to move and whether the other seat passed, or who won by how much."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ludory.envs.game import Game, GameFacts, Head, Kernels, State
+from ludory.envs.game import FactNames, Game, GameFacts, Head, Kernels, State
 from ludory.envs.options import read_options
 
 from .codec import codec
@@ -17,7 +17,7 @@ from .redeal import redeal
 from .rules import legal, reset, step
 from .sight import COLOR_NAMES, last_move
 from .start import start_fields
-from .state import ACTION, BOMB, DECK_OUT, KIND, MAX_REDEAL_HAND, NO_MOVE, PERFECT, consistent, fields
+from .state import ACTION, BOMB, DECK_OUT, KIND, MAX_REDEAL_HAND, NO_MOVE, PERFECT, RUNNING, consistent, fields
 from .symmetry import draw_colors
 from .tactical import observe_tactical
 from .variants import HanabiOptions
@@ -33,7 +33,7 @@ OBSERVE = {
     "v0_belief": observe_v0_belief,
 }
 """Observation kernel by the name of the `observation` option."""
-END_NAMES = {BOMB: "bomb", PERFECT: "perfect", DECK_OUT: "deck"}
+END_NAMES = {RUNNING: "running", BOMB: "bomb", PERFECT: "perfect", DECK_OUT: "deck"}
 
 
 def make_game(**options: Any) -> Game:
@@ -68,6 +68,7 @@ def make_game(**options: Any) -> Game:
         ),
         action_name=partial(action_name, chosen),
         info=partial(public_info, chosen),
+        fact_names={"end": FactNames(tuple(END_NAMES.values()))},
         start=partial(start_fields, chosen),
         text=partial(draw_text, chosen),
         svg=partial(draw_svg, chosen),
@@ -97,7 +98,7 @@ def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
     """Public facts of game i; `score` is 0 after a bomb, `stacks` is not."""
     fireworks = state.fireworks[i].tolist()
     last = state.last[i]
-    info: dict[str, Any] = {
+    return {
         "last_action": options.num_actions if int(last[KIND]) == NO_MOVE else int(last[ACTION]),
         "score": sum(fireworks) if int(state.lives[i]) > 0 else 0,
         "stacks": sum(fireworks),
@@ -106,7 +107,5 @@ def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
         "information_tokens": int(state.tokens[i]),
         "deck_size": state.deck.shape[1] - int(state.deck_top[i]),
         "turn": int(state.turn[i]),
+        "end": END_NAMES[int(state.end[i])],
     }
-    if bool(state.terminated[i]):
-        info["end"] = END_NAMES[int(state.end[i])]
-    return info

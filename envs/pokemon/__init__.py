@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import FactNames, Game, GameFacts, Head, ObservationSpec, flat_segments
 from ludory.envs.options import check_choice, check_range
 
 from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gimmick_groups, num_actions, rules_of
@@ -78,6 +78,7 @@ def make_game(
         facts,
         action_name=lambda head, value: names[value],
         info=make_state_info,
+        fact_names={"winner": FactNames(("p1", "p2", "tie"))},
         seat_info=make_seat_info,
         ignores_waiting=True,
         text=draw_text,

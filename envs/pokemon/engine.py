@@ -142,17 +142,17 @@ class PokemonEngine(PooledEngine):
         return found
 
     def info(self, row: int) -> dict[str, Any]:
-        """At the end of a battle `winner`, `turns`, `input_log` and `log_sha256`."""
-        return {key: value for key, value in self._news.get(row, {}).items() if key != "rejected"}
+        """At the end of a battle `winner`, `turns` (0 until then), `input_log` and `log_sha256`."""
+        return {"turns": 0} | {key: value for key, value in self._news.get(row, {}).items() if key != "rejected"}
 
     def seat_info(self, row: int, seat: int) -> dict[str, Any]:
-        """`wait`, whether the seat has nothing to decide; `rejected`, the simulator's text, if it refused the seat's last choice.
+        """`wait`, whether the seat has nothing to decide; `rejected`, whether the simulator refused the seat's last choice; then `refusal`, its text.
 
         Nobody else may know either: a refusal tells what the foe's Pokémon can do.
         """
         waits = not self.state.deciding[row, seat] and not self.over[row]
         text = self._news.get(row, {}).get("rejected", (None, None))[seat]
-        return {"wait": bool(waits), **({} if text is None else {"rejected": text})}
+        return {"wait": bool(waits), "rejected": text is not None, **({} if text is None else {"refusal": text})}
 
     def checked_options(self, options: Mapping[str, Any], count: int) -> Mapping[str, Any]:
         """Reset options: `battle_seed`, `p1_seed`, `p2_seed`, `p1_team`, `p2_team`, each one text for all games or one per game.

@@ -18,7 +18,7 @@ from .observation import OBSERVE, observation_spec
 from .options import MOST_ATTEMPTS, NELLO, OBSERVATIONS, FixedContract, ObservationName, Texas42Rules
 from .pictures.svg import draw_svg
 from .pictures.text import draw_text
-from .pictures.wording import action_name, last_move, public_info, tile_action_name
+from .pictures.wording import FACT_NAMES, action_name, last_move, public_info, tile_action_name
 from .redeal import redeal
 from .rules import legal, legal_play, reset, reset_play, step, step_play
 from .start import start_hand, start_play
@@ -84,6 +84,7 @@ def make_play(
         kernels=Kernels(reset_play, step_play, legal_play, OBSERVE[observation], redeal),
         action_name=tile_action_name,
         info=public_info,
+        fact_names=FACT_NAMES,
         text=draw_text,
         svg=draw_svg,
         last_move=last_move,
@@ -108,6 +109,7 @@ def _game(
         kernels=Kernels(reset, step, legal, OBSERVE[observation], redeal),
         action_name=action_name,
         info=public_info,
+        fact_names=FACT_NAMES,
         text=draw_text,
         svg=partial(draw_svg, first_play=PLAY_0),
         last_move=last_move,

@@ -24,16 +24,18 @@ from .common import (
     draw,
     mask_space,
     observation_space,
+    public_facts,
     render_modes,
 )
 
 
 class AgentsGame(CopiedWhole):
-    """One game; agents are `player_0`, `player_1`, ... by seat.
+    """One game; agents are `player_0`, `player_1`, ... by seat. `illegal_words` says which action was illegal and ended the game, else "".
 
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
-    `info` of an agent has `player`, the seat to move (-1 when the game is over, 0 in simultaneous games), and the public facts of the
-    game; at the end also `returns` float32 (P,), and `illegal_action`, a message, if an illegal action ended the game.
+    `info` of an agent has `player`, the seat to move (-1 when the game is over, 0 in simultaneous games); the public facts of the game as
+    numbers and arrays (`Game.info`); `returns` float32 (P,), zero until the end; and `illegal_action`, whether an illegal action ended
+    the game. Keys, shapes and dtypes are the same from `reset` to the end.
     An agent whose seat is out is terminated and leaves `agents`; the others play on.
 
     Args:
@@ -62,11 +64,14 @@ class AgentsGame(CopiedWhole):
         self._observation_spaces = {agent: self._seen_space() for agent in self.possible_agents}
         extra = len(idle) - game.facts.num_actions
         self._action_spaces = {agent: action_space(game.facts, extra) for agent in self.possible_agents}
+        self.state_space = observation_space(game.facts.critic_spec)
         self._returns = np.zeros((1, game.facts.players), np.float32)
-        self._forfeit = ""
+        self.illegal_words = ""
 
     def _seen_space(self) -> Dict:
-        return Dict({"observation": observation_space(self.facts), "action_mask": mask_space(len(self._idle))})
+        return Dict(
+            {"observation": observation_space(self.facts.observation), "action_mask": mask_space(len(self._idle))}
+        )
 
     def observation_space(self, agent: str) -> Dict:
         """Space of what `agent` sees: the same object in every call."""
@@ -76,13 +81,22 @@ class AgentsGame(CopiedWhole):
         """Space of the actions of `agent`: the same object in every call."""
         return self._action_spaces[agent]
 
+    def state(self) -> NDArray[Any]:
+        """The whole game, hidden information included, as a critic of seat 0 sees it in training (`Engine.critic`): flat (C,).
+
+        Raises:
+            NotResetError: no game was started.
+        """
+        seen: NDArray[Any] = self.engine.critic(0)[0]
+        return seen
+
     def _start(self, seed: int | None, options: Mapping[str, Any] | None) -> None:
         # PettingZoo's api_test passes {"options": 1} to check that environments accept options.
         given = {key: value for key, value in (options or {}).items() if key != "options"}
         self.engine.reset(options=given, seed=seed)
         self.agents = list(self.possible_agents)
         self._returns[:] = 0
-        self._forfeit = ""
+        self.illegal_words = ""
 
     def _require_running(self) -> None:
         if not self.agents:
@@ -90,7 +104,7 @@ class AgentsGame(CopiedWhole):
 
     @property
     def _over(self) -> bool:
-        return bool(self._forfeit) or int(self.engine.to_move[0]) < 0
+        return bool(self.illegal_words) or int(self.engine.to_move[0]) < 0
 
     def _mask(self, seat: int) -> NDArray[np.int8]:
         if self._over:
@@ -110,13 +124,12 @@ class AgentsGame(CopiedWhole):
 
     def _info(self, seat: int) -> dict[str, Any]:
         over = self._over
-        info: dict[str, Any] = {"player": -1 if over else int(self.engine.to_move[0])}
-        info |= self.game.info(self.engine.state, 0) | self.game.seat_info(self.engine.state, 0, seat)
-        if over:
-            info["returns"] = self._returns[0].copy()
-        if self._forfeit:
-            info["illegal_action"] = self._forfeit
-        return info
+        return {
+            "player": -1 if over else int(self.engine.to_move[0]),
+            **public_facts(self.game, self.engine.state, 0, seat),
+            "returns": self._returns[0] * over,
+            "illegal_action": bool(self.illegal_words),
+        }
 
     def _credit(self, rewards: NDArray[np.float32]) -> dict[str, float]:
         """Add rewards (1, P) to the returns; returns them by agent."""
@@ -125,14 +138,14 @@ class AgentsGame(CopiedWhole):
 
     def _lose(self, seats: list[int], words: str) -> NDArray[np.float32]:
         """End the game because `seats` acted illegally; returns the rewards (1, P)."""
-        self._forfeit = words
+        self.illegal_words = words
         rewards: NDArray[np.float32] = forfeit_rewards(self.facts, self._returns, seats)
         return rewards
 
     def _flags(self) -> tuple[dict[str, bool], dict[str, bool]]:
         """Terminations and truncations by agent."""
         settled, truncated = self.engine.seat_terminated[0], bool(self.engine.truncated[0])
-        terminated = {agent: bool(self._forfeit) or bool(settled[self.seat_of(agent)]) for agent in self.agents}
+        terminated = {agent: bool(self.illegal_words) or bool(settled[self.seat_of(agent)]) for agent in self.agents}
         return terminated, dict.fromkeys(self.agents, truncated)
 
     def seat_of(self, agent: str) -> int:

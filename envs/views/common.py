@@ -9,13 +9,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from typing_extensions import Self
 
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.game import Game, GameFacts, ObservationSpec, State
 from ludory.envs.pictures import svg_picture
-from ludory.errors import IllegalActionError, RenderModeError
+from ludory.errors import IllegalActionError, OptionError, RenderModeError
 from ludory.frames.raster import Camera
 
 
@@ -39,9 +40,58 @@ class HeadsSpace(MultiDiscrete):
         return super().sample(mask, probability)
 
 
-def observation_space(facts: GameFacts) -> Box:
-    """Space of what a seat sees."""
-    spec = facts.observation
+class HeadsBatchSpace(Box):
+    """Actions int64 (n, H) of n rows; `sample` also accepts the legal masks (n, A) that views return."""
+
+    def __init__(self, single: HeadsSpace, count: int, seed: int | np.random.Generator | None = None) -> None:
+        self.nvec = single.nvec
+        super().__init__(0, np.tile(single.nvec - 1, (count, 1)), dtype=np.int64, seed=seed)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> NDArray[Any]:
+        """Random actions (n, H), legal under `mask` (n, A) if one is given."""
+        if mask is None:
+            return super().sample(mask, probability)
+        return legal_samples(self.np_random, mask, self.nvec)
+
+
+class ActionBatchSpace(MultiDiscrete):
+    """Actions int64 (n,) of n rows with one head; `sample` also accepts the legal masks (n, A) that views return."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
+        """Random actions (n,), legal under `mask` if one is given: (n, A), or a tuple as of `MultiDiscrete`."""
+        if mask is None or isinstance(mask, tuple):
+            return super().sample(mask, probability)
+        return legal_samples(self.np_random, mask, self.nvec[:1])[:, 0]
+
+
+def legal_samples(generator: np.random.Generator, mask: Any, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Random actions (n, H), each value uniform among those of its head that `mask` (n, A) has; A is the sum of the head sizes.
+
+    Raises:
+        OptionError: the mask has another shape.
+    """
+    allowed = np.asarray(mask if isinstance(mask, np.ndarray) else mask.cpu())
+    if allowed.ndim != 2 or allowed.shape[1] != sizes.sum():
+        raise OptionError(f"mask: must be an array (n, {sizes.sum()}) such as info['action_mask'], got {allowed.shape}")
+    keys = (1 - generator.random(allowed.shape)) * allowed  # above 0 where legal; each is the largest equally often
+    parts = np.split(keys, np.cumsum(sizes)[:-1], axis=1)
+    return np.stack([part.argmax(1) for part in parts], axis=1)
+
+
+@batch_space.register(HeadsSpace)
+def _(space: HeadsSpace, n: int = 1) -> HeadsBatchSpace:  # registered, so that Gymnasium's SyncVectorEnv makes it, too
+    return HeadsBatchSpace(space, n, deepcopy(space.np_random))
+
+
+def batched_actions(single: Discrete[Any] | HeadsSpace | Box, count: int) -> gym.Space[Any]:
+    """Space of the actions of `count` rows; it begins with the random numbers of `single`, as Gymnasium's `batch_space` does."""
+    if isinstance(single, Discrete):
+        return ActionBatchSpace([int(single.n)] * count, seed=deepcopy(single.np_random))
+    return batch_space(single, count)
+
+
+def observation_space(spec: ObservationSpec) -> Box:
+    """Space of what a seat or a critic sees."""
     return Box(spec.low, spec.high, spec.shape, np.dtype(spec.dtype).type)
 
 
@@ -109,6 +159,18 @@ def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, came
     picture = game.svg if mode == "svg" else game.text
     assert picture is not None, mode
     return picture(engine.state, row, seat)
+
+
+def public_facts(game: Game, state: State, row: int, seat: int | None = None) -> dict[str, Any]:
+    """Facts of `Game.info`, and those that only `seat` knows, as a view shows them: bool, int, float and arrays; see `Game.info`."""
+    told = game.info(state, row) | ({} if seat is None else game.seat_info(state, row, seat))
+    told |= {key: names.numbers(told.get(key)) for key, names in game.fact_names.items()}
+    numbers = {key: np.asarray(value) if isinstance(value, list | tuple) else value for key, value in told.items()}
+    return {key: value for key, value in numbers.items() if _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    return value.dtype.kind in "biuf" if isinstance(value, np.ndarray | np.generic) else isinstance(value, int | float)
 
 
 def warn_of_illegal(game: Game, message: str) -> None:

@@ -24,6 +24,7 @@ from .common import (
     checked_render_mode,
     draw,
     observation_space,
+    public_facts,
     render_modes,
     warn_of_illegal,
 )
@@ -50,8 +51,9 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
     """One game that one policy plays.
 
     `info` of every step has `action_mask` int8 (A,), all 1 when the game is over; `player`, the seat to move (-1 when the game is over,
-    0 in simultaneous games); and the public facts of the game. At the end also `returns` float32 (P,), and `illegal_action`, a message,
-    if an illegal action ended the game.
+    0 in simultaneous games); the public facts of the game as numbers and arrays (`Game.info`); `returns` float32 (P,), zero until the
+    end; and `illegal_action`, whether an illegal action ended the game: `illegal_words` says which one. Keys, shapes and dtypes are the
+    same from `reset` to the end.
 
     `reset(seed=s)` starts game 0 of seed s, the same as with `make_engine(..., num_games=1, seed=s)`; `reset()` starts the next game of
     that seed. `reset(options=...)` passes options to the game.
@@ -85,12 +87,12 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         self.engine = make_engine(game)
         self.metadata = {"render_modes": render_modes(game), "render_fps": game.pace}
         self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
-        self.observation_space = observation_space(game.facts)
+        self.observation_space = observation_space(game.facts.observation)
         self.action_space = action_space(game.facts)
         self._illegal, self._camera = checked_illegal(illegal), Camera()
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._returns = np.zeros((1, game.facts.players), np.float32)
-        self._seeded, self._over = False, True
+        self._seeded, self._over, self.illegal_words = False, True, ""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -104,7 +106,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         if seed is None and not self._seeded:
             seed = int(self.np_random.integers(2**62))
         self._policy_seats.start(options=options, seed=seed)
-        self._seeded, self._over = True, False
+        self._seeded, self._over, self.illegal_words = True, False, ""
         self._returns[:] = 0
         if self.render_mode == "human":
             self.render()
@@ -119,21 +121,18 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         """
         if self._over:
             raise NotResetError(f"{self.facts.name}: no game is running; call env.reset() first")
-        chosen, forfeit = action_row(self.facts, action), None
+        chosen = action_row(self.facts, action)
         try:
             rewards = self._policy_seats.play(chosen)
         except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
-            rewards, forfeit = self._policy_seats.forfeit(self._returns), str(error)
-            warn_of_illegal(self.game, forfeit)
+            rewards, self.illegal_words = self._policy_seats.forfeit(self._returns), str(error)
+            warn_of_illegal(self.game, self.illegal_words)
         self._returns += rewards
         ends = self._policy_seats.ends()
-        terminated, truncated = forfeit is not None or bool(ends[0][0]), bool(ends[1][0])
+        terminated, truncated = bool(self.illegal_words) or bool(ends[0][0]), bool(ends[1][0])
         self._over = terminated or truncated
-        info = self._info()
-        if forfeit is not None:
-            info["illegal_action"] = forfeit
         if self.render_mode == "human":
             self.render()
         return (
@@ -141,21 +140,17 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
             float(rewards[0, self._policy_seats.reward_seat]),
             terminated,
             truncated,
-            info,
+            self._info(),
         )
 
     def _info(self) -> dict[str, Any]:
-        over = self._over
-        info: dict[str, Any] = {
+        return {
             "action_mask": self._mask().view(np.int8),
-            "player": -1 if over else self._to_move(),
+            "player": -1 if self._over else self._to_move(),
+            **public_facts(self.game, self.engine.state, 0, self._policy_seats.own),
+            "returns": self._returns[0] * self._over,
+            "illegal_action": bool(self.illegal_words),
         }
-        info |= self.game.info(self.engine.state, 0)
-        if self._policy_seats.own is not None:
-            info |= self.game.seat_info(self.engine.state, 0, self._policy_seats.own)
-        if over:
-            info["returns"] = self._returns[0].copy()
-        return info
 
     def _to_move(self) -> int:
         return 0 if self.facts.simultaneous else int(self.engine.state.to_move[0])

@@ -89,7 +89,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         modes = [mode for mode in render_modes(game) if mode != "human"]
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": game.pace}
         self.render_mode = checked_render_mode(game, render_mode, modes)
-        self.single_observation_space = observation_space(game.facts)
+        self.single_observation_space = observation_space(game.facts.observation)
         self.single_action_space = action_space(game.facts)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)

@@ -196,10 +196,11 @@ def test_a_waiting_seat_may_send_anything_in_range_and_tells_nobody_else(simulat
                 with pytest.raises(IllegalActionError):
                     env.step(actions | {waiting[0]: 10})
             seen, _, _, _, infos = env.step(actions)
-            told = [agent for agent in env.agents if "rejected" in infos[agent]]
+            told = [agent for agent in env.agents if infos[agent]["rejected"]]
             refused += bool(told)
             for agent in told:
-                assert infos[agent]["rejected"].startswith("[Unavailable choice]")
+                told_seat = env.game.seat_info(env.engine.state, 0, env.seat_of(agent))
+                assert told_seat["refusal"].startswith("[Unavailable choice]")
                 assert not infos[agent]["wait"]
         if waited > 3 and refused > 1:
             break

@@ -128,6 +128,18 @@ def test_a_running_game_without_a_legal_action():
     assert_caught("masks", with_kernels(legal=only_raising_is_legal), says="no action of head 'action' is legal")
 
 
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        (lambda state, i: {"end": 1} if state.terminated[i] else {}, r"info\['end'\] is int, was missing after reset"),
+        (lambda state, i: {"raised": [0] * int(state.raises[i])}, r"is int64\(1,\), was .*\(0,\) after reset"),
+        (lambda state, i: {"raises": int(state.raises[i]) or None}, r"is int, was missing"),
+    ],
+)
+def test_a_public_fact_that_comes_and_goes_or_changes_its_form(info, says):
+    assert_caught("Gymnasium env", replace(HIGH_CARD, info=info), says=says)
+
+
 class HidesALegalAction(KernelEngine):
     def legal(self):
         mask = super().legal()

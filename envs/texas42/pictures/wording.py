@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludory.envs.game import State
+from ludory.envs.game import FactNames, State
 from ludory.envs.texas42.state import (
     ACTION,
     ACTOR,
@@ -30,6 +30,8 @@ from ludory.envs.texas42.state import (
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 
 PHASES = ("auction", "declaration", "play")
+MOST_IN_TRICK = 3
+"""Tiles that lie in a trick when a seat is to move."""
 
 
 def action_name(head: int, action: int) -> str:
@@ -95,6 +97,15 @@ def result_words(last: list[int]) -> str:
     winners = (last[HAND_BIDDER] & 1) ^ (not made)
     verb = "made" if made else "was set on"
     return f"seat {last[HAND_BIDDER]} {verb} {bid_words(last[HAND_BID])}: {marks(last[STAKE])} to Team {winners}"
+
+
+FACT_NAMES = {
+    "phase": FactNames(PHASES),
+    "bids": FactNames(tuple(action_name(0, action) for action in range(SPLASH + 1)), 4),
+    "declaration": FactNames(DECLARATIONS),
+    "trick": FactNames(TILE_NAMES, MOST_IN_TRICK),
+}
+"""Of the facts of `public_info`."""
 
 
 def public_info(state: State, i: int) -> dict[str, Any]:

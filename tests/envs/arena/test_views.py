@@ -21,7 +21,7 @@ def test_one_seat_against_a_style():
         _, reward, over, _, info = env.step(np.array([2, 2, 4, 4, 0, 0, 0]))
         total += reward
     assert total == -1, "who stands still loses against a rusher"
-    assert info["place"] == [2, 1]
+    assert info["place"].tolist() == [2, 1]
 
 
 def test_all_seats_can_not_share_a_policy():
@@ -37,7 +37,7 @@ def test_a_duel_of_two_agents_from_a_given_start():
     _, rewards, terminated, _, infos = env.step({"player_0": shot, "player_1": wait})
     assert terminated == {"player_0": True, "player_1": True}
     assert rewards == {"player_0": 1, "player_1": -1}
-    assert infos["player_1"]["kills"] == [1, 0]
+    assert infos["player_1"]["kills"].tolist() == [1, 0]
     assert env.agents == []
 
 

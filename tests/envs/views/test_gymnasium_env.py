@@ -116,9 +116,12 @@ def test_info_holds_what_the_specification_names(env: GameEnv) -> None:
         "information_tokens",
         "deck_size",
         "turn",
+        "end",
+        "returns",
+        "illegal_action",
     }
     assert set(env.reset()[1]) == named
-    assert set(last[5]) == named | {"end", "returns"}
+    assert set(last[5]) == named
 
 
 def test_the_return_is_the_score_for_every_seat(env: GameEnv) -> None:
@@ -158,8 +161,9 @@ def test_an_illegal_action_loses_the_game(env: GameEnv) -> None:
     _, reward, terminated, truncated, info = env.step(illegal)
     assert (reward, terminated, truncated) == (-1, True, False)
     assert info["returns"].tolist() == [0, 0]
-    assert "seat 1" in info["illegal_action"]
-    assert "legal:" in info["illegal_action"]
+    assert info["illegal_action"]
+    assert "seat 1" in env.illegal_words
+    assert "legal:" in env.illegal_words
     assert info["player"] == -1
     assert info["action_mask"].all()
 
@@ -247,10 +251,6 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         make_env(TINY, seats=0, others="hanabi/igg")
 
 
-def test_a_seat_against_players_sees_only_its_own_turns() -> None:
-    env = GameEnv(games.nim(players=3), seats=1, others=FirstLegal())
-    for *_, terminated, truncated, info in episode(env, seed=6):
-        assert info["player"] == (-1 if terminated or truncated else 1)
 @pytest.mark.parametrize("id", ["HanabiTiny2P-v0", "TicTacToe-v0", "FrozenLakeFirm-v0", "Texas42-v0"])
 def test_an_unknown_option_is_the_type_error_by_which_torchrl_leaves_frameskip_out(id: str) -> None:
     for make in (gymnasium.make, gymnasium.make_vec):
@@ -259,6 +259,10 @@ def test_an_unknown_option_is_the_type_error_by_which_torchrl_leaves_frameskip_o
         assert isinstance(caught.value, OptionError)
 
 
+def test_a_seat_against_players_sees_only_its_own_turns() -> None:
+    env = GameEnv(games.nim(players=3), seats=1, others=FirstLegal())
+    for *_, terminated, truncated, info in episode(env, seed=6):
+        assert info["player"] == (-1 if terminated or truncated else 1)
     assert info["returns"].sum() == 0
 
 
@@ -319,7 +323,8 @@ def test_a_simultaneous_game_with_two_heads() -> None:
     env.step([0, 1])
     _, _, terminated, _, info = env.step([0, 1])  # no colour twice in a row
     assert terminated
-    assert "seat 1, head color: action 0 (red) is not legal; legal: 1 (green), 2 (blue)" in info["illegal_action"]
+    assert info["illegal_action"]
+    assert "seat 1, head color: action 0 (red) is not legal; legal: 1 (green), 2 (blue)" in env.illegal_words
     env.reset(seed=7)
     with pytest.raises(IllegalActionError, match="2 integers, one per head"):
         env.step([0])
@@ -336,7 +341,7 @@ def test_whatever_is_played_the_rewards_sum_to_the_returns(seed: int, actions: l
         total += reward
         if terminated or truncated:
             assert total == info["returns"][1]
-            assert ("illegal_action" not in info) or total == env.facts.min_return
+            assert not info["illegal_action"] or total == env.facts.min_return
             return
 
 

@@ -9,6 +9,7 @@ import pettingzoo
 import pytest
 from games import nim as games
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from pettingzoo.test.state_test import state_test
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
@@ -130,7 +131,8 @@ def test_under_a_shared_reward_everybody_loses_by_an_illegal_action(tiny: Game) 
     assert env.rewards == {"player_0": -1.0, "player_1": -1.0}
     assert env.terminations == {"player_0": True, "player_1": True}
     assert env.infos["player_0"]["returns"].tolist() == [0, 0]
-    assert "outside 0..7" in env.infos["player_0"]["illegal_action"]
+    assert env.infos["player_0"]["illegal_action"]
+    assert "outside 0..7" in env.illegal_words
     for _ in range(2):
         env.step(None)
     assert env.agents == []
@@ -144,7 +146,8 @@ def test_in_competition_only_the_offender_loses() -> None:
     env.step(0)
     env.step(0)  # that heap is empty
     assert env.rewards == {"player_0": 0, "player_1": -1, "player_2": 0}
-    assert "take 1 from heap 1" in env.infos["player_0"]["illegal_action"]
+    assert env.infos["player_0"]["illegal_action"]
+    assert "take 1 from heap 1" in env.unwrapped.illegal_words
 
 
 def test_illegal_raise_plays_nothing(tiny: Game) -> None:
@@ -166,7 +169,8 @@ def test_acting_out_of_turn_is_illegal(tiny: Game) -> None:
     seen, rewards, terminated, _, infos = env.step({"player_0": 2, "player_1": 2})
     assert all(terminated.values())
     assert rewards == {"player_0": 0.0, "player_1": 0.0}
-    assert infos["player_0"]["illegal_action"].startswith("Hanabi: action 2 of player_1")
+    assert infos["player_0"]["illegal_action"]
+    assert env.illegal_words.startswith("Hanabi: action 2 of player_1")
     assert env.engine.state.turn[0] == 0
     assert seen["player_1"]["action_mask"].all()
 
@@ -190,11 +194,9 @@ def test_both_offenders_lose_a_simultaneous_game() -> None:
     _, rewards, *_, infos = env.step({"player_0": [0, 0], "player_1": [1, 2]})
     assert infos["player_0"]["returns"].tolist() == [-6, -6]
     assert rewards == {"player_0": -5, "player_1": -7}
-    assert "of head size of player_1" not in infos["player_0"]["illegal_action"]  # the first fault of a seat is named
-    assert (
-        "action 1 of head color of player_1 is not legal; legal: 0 (red), 2 (blue)"
-        in infos["player_0"]["illegal_action"]
-    )
+    assert infos["player_0"]["illegal_action"]
+    assert "of head size of player_1" not in env.illegal_words  # the first fault of a seat is named
+    assert "action 1 of head color of player_1 is not legal; legal: 0 (red), 2 (blue)" in env.illegal_words
 
 
 @pytest.mark.parametrize("action", [None, 1.5, "play 1"])
@@ -258,3 +260,25 @@ def test_pictures_show_what_the_agent_to_move_may_see(tiny: Game, capsys: pytest
 def test_pettingzoo_makes_it_by_id() -> None:
     assert isinstance(pettingzoo.make("aec", "ludory/hanabitiny2p-v0"), GameAECEnv)
     assert isinstance(pettingzoo.make("parallel", "ludory/hanabi-v0", colors=2, ranks=2, hand_size=2), GameParallelEnv)
+
+
+@pytest.mark.parametrize("game", [games.nim(), games.matching()], ids=["in turn", "at once"])
+def test_the_global_state_is_what_all_seats_see(game: Game) -> None:
+    state_test(make_aec(game), make_parallel(game))
+    env = make_parallel(game)
+    env.reset(seed=1)
+    seen = [env.engine.observe(seat)[0].ravel() for seat in range(game.facts.players)]
+    assert (env.state() == np.concatenate(seen)).all()
+
+
+def test_there_is_no_state_before_the_first_game() -> None:
+    with pytest.raises(NotResetError):
+        make_parallel(games.nim()).state()
+
+
+@pytest.mark.slow
+def test_the_global_state_of_a_game_with_a_critic_is_what_the_critic_sees() -> None:
+    env = make_parallel("Arena2P-v0")
+    env.reset(seed=1)
+    assert env.state() in env.state_space
+    assert (env.state() == env.engine.critic(0)[0]).all()

@@ -182,7 +182,7 @@ def test_make_vec_env_takes_our_ids_and_finds_the_masks() -> None:
         masks = get_action_masks(env)
         _, _, dones, infos = env.step(masks.argmax(1))
         for row in np.flatnonzero(dones):
-            assert "illegal_action" not in infos[row]
+            assert not infos[row]["illegal_action"]
             assert infos[row]["episode"]["r"] == infos[row]["returns"][0]
 
 

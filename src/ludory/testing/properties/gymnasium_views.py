@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ludory.envs.game import GameFacts
+from ludory.envs.views.common import public_facts
 from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.testing.random_moves import random_moves
@@ -38,12 +39,12 @@ def _seating(facts: GameFacts, recording: Recording, own: int | None) -> tuple[A
 
 
 def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]]:
-    """`info` before each move of the recorded game."""
+    """Public facts before each move of the recorded game."""
     engine = trial.engine(games=1, seed=seed)
-    infos = [trial.game.info(engine.state, 0)]
+    infos = [public_facts(trial.game, engine.state, 0)]
     for actions in recording.actions:
         engine.step(actions)
-        infos.append(trial.game.info(engine.state, 0))
+        infos.append(public_facts(trial.game, engine.state, 0))
     return infos
 
 
@@ -61,6 +62,7 @@ def _follow(
     env = GameEnv(trial.game, seats=seats, others=others, illegal="raise")
     returned: list[tuple[Array, Array]] = []
     observation, info = env.reset(seed=seed)
+    first = form_of(info)
     reward, terminated, truncated = path[0].reward, False, False
     for number, decision in enumerate(path):
         where = f"seed {seed}, {'all seats' if own is None else f'seat {own}'}, step {decision.step}"
@@ -69,6 +71,7 @@ def _follow(
         )
         compare_decisions(facts, got, decision, where)
         require((env.action_masks() == decision.mask).all(), f"{where}: action_masks() differs from the engine's")
+        compare_forms(form_of(info), first, where)
         for key, value in infos[decision.step].items():
             require(
                 repr(info.get(key)) == repr(value),
@@ -82,6 +85,24 @@ def _follow(
         all((array == copy).all() for array, copy in returned),
         f"seed {seed}: a later step changed an array returned before",
     )
+
+
+def form_of(info: dict[str, Any]) -> dict[str, str]:
+    """Type, and of arrays dtype and shape, of each entry of an `info`."""
+    return {
+        key: f"{value.dtype}{value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        for key, value in info.items()
+    }
+
+
+def compare_forms(got: dict[str, str], first: dict[str, str], where: str) -> None:
+    """Raise ConformanceError unless an `info` has the keys, shapes and dtypes of the first one, as recorders and TorchRL need."""
+    for key in sorted(got.keys() | first.keys()):
+        mine, theirs = got.get(key, "missing"), first.get(key, "missing")
+        cure = (
+            "Game.info must tell it from reset to the end with one type and, of lists, one length; or give it FactNames"
+        )
+        require(mine == theirs, f"{where}: info[{key!r}] is {mine}, was {theirs} after reset; {cure}")
 
 
 def compare_decisions(facts: GameFacts, got: PolicyDecision, expected: PolicyDecision, where: str) -> None:

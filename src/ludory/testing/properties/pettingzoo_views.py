@@ -8,6 +8,7 @@ import numpy as np
 
 from ludory.envs.views.pettingzoo_aec import make_aec
 from ludory.envs.views.pettingzoo_parallel import make_parallel
+from ludory.testing.properties.gymnasium_views import compare_forms, form_of
 from ludory.testing.recording import Array, Moment, record, segment_place
 from ludory.testing.script import move_of
 from ludory.testing.trial import Trial, require
@@ -24,11 +25,13 @@ def pettingzoo_aec_agrees(trial: Trial) -> None:
         recording = record(trial.engine(games=1, seed=seed), trial.generator(f"aec {seed}"))
         env = make_aec(trial.game, illegal="raise")
         env.reset(seed=seed)
+        forms = {agent: form_of(info) for agent, info in env.infos.items()}
         for step, moment in enumerate(recording.moments):
             seen = {agent: env.observe(agent) for agent in env.agents}
             idle = np.zeros(trial.facts.num_actions, np.int8)
             _compare_seen(trial, seen, moment, idle, f"seed {seed}, step {step}")
             _compare_outcome((env.rewards, env.terminations, env.truncations), moment, f"seed {seed}, step {step}")
+            _compare_infos(env.infos, forms, f"seed {seed}, step {step}")
             if step < len(recording.actions):
                 _step_aec(trial, env, moment, recording.actions[step][0], f"seed {seed}, step {step}")
 
@@ -51,7 +54,8 @@ def pettingzoo_parallel_agrees(trial: Trial) -> None:
     for seed in range(trial.seed, trial.seed + SEEDS):
         recording = record(trial.engine(games=1, seed=seed), trial.generator(f"parallel {seed}"))
         env = make_parallel(trial.game, illegal="raise")
-        seen, _ = env.reset(seed=seed)
+        seen, infos = env.reset(seed=seed)
+        forms = {agent: form_of(info) for agent, info in infos.items()}
         idle = _waiting_mask(trial)
         zero, no = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, False)
         outcome: Outcome = (zero, no, no)
@@ -59,11 +63,12 @@ def pettingzoo_parallel_agrees(trial: Trial) -> None:
             where = f"seed {seed}, step {step}"
             _compare_seen(trial, seen, moment, idle, where)
             _compare_outcome(outcome, moment, where)
+            _compare_infos(infos, forms, where)
             living = [agent for agent, alive in zip(env.possible_agents, moment.alive[0], strict=True) if alive]
             require(env.agents == living, f"{where}: agents are {env.agents}, must be {living}")
             if step < len(recording.actions):
                 joint = _joint_action(trial, env.possible_agents, moment, recording.actions[step][0])
-                seen, rewards, terminated, truncated, _ = env.step(joint)
+                seen, rewards, terminated, truncated, infos = env.step(joint)
                 outcome = (rewards, terminated, truncated)
 
 
@@ -111,6 +116,11 @@ def _expected_mask(trial: Trial, moment: Moment, seat: int, idle: Array) -> Arra
     padded = np.zeros(len(idle), np.int8)
     padded[: trial.facts.num_actions] = moment.masks[0]
     return padded
+
+
+def _compare_infos(infos: dict[str, dict[str, Any]], forms: dict[str, dict[str, str]], where: str) -> None:
+    for agent, info in infos.items():
+        compare_forms(form_of(info), forms[agent], f"{where}, {agent}")
 
 
 def _seat(agent: str) -> int:
