@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.options import check_range
 from ludory.envs.pictures import html_pictures
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
@@ -21,6 +22,7 @@ from ludory.frames.raster import Camera
 from .common import (
     CopiedWhole,
     action_space,
+    batched_actions,
     checked_render_mode,
     draw,
     observation_space,
@@ -39,11 +41,12 @@ def make_vector_env(
     others: Others = "random",
     illegal: str = "lose",
     render_mode: str | None = None,
+    max_episode_steps: int | None = None,
     **options: Any,
 ) -> GameVectorEnv:
     """Make a Gymnasium vector environment of a game, given as an id with options or as a `Game`; the other arguments are those of `GameVectorEnv`."""
     made = make_game(game, **options)
-    return GameVectorEnv(made, num_envs, device, autoreset_mode, seats, others, illegal, render_mode)
+    return GameVectorEnv(made, num_envs, device, autoreset_mode, seats, others, illegal, render_mode, max_episode_steps)
 
 
 class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
@@ -52,12 +55,12 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
     `reset(seed=s)` starts game k of seed s in row k, the same as with `make_engine(..., num_games=n, seed=s)`. In `options`,
     `reset_mask` bool (n,) selects the rows to reset (default all); the rest is passed to the game, with arrays for these rows.
 
-    `info` of `reset` and `step` has `action_mask` int8 (n, A), all 1 in rows whose game is over, and `player` int64 (n,), the seat to
-    move (-1 when the game is over, 0 in simultaneous games). Steps in which games end also have `returns` float32 (n, P) and
-    `illegal_action` bool (n,), True where an illegal action ended the game; both are zero in other rows. With SAME_STEP the returned
-    observations already belong to the next games; those of ended games are in `final_obs` (an object array as in Gymnasium's
-    SyncVectorEnv, on CUDA a tensor (n, *shape)) and their infos in `final_info` (the same keys). As everywhere in Gymnasium, `_key`
-    bool (n,) says in which rows `key` has a value. Public facts of games that are not arrays are not collected: read `engine.state`, or
+    `info` of `reset` and `step` has `action_mask` int8 (n, A), all 1 in rows whose game is over; `player` int64 (n,), the seat to
+    move (-1 when the game is over, 0 in simultaneous games); `returns` float32 (n, P) and `illegal_action` bool (n,), True where an
+    illegal action ended the game, both zero in rows whose game is not over. With SAME_STEP the returned observations and infos already
+    belong to the next games; steps in which games end also have the observations of these in `final_obs` (an object array as in
+    Gymnasium's SyncVectorEnv, on CUDA a tensor (n, *shape)) and their infos in `final_info` (the same keys). As everywhere in
+    Gymnasium, `_key` bool (n,) says in which rows `key` has a value. `action_space.sample(info["action_mask"])` is legal. Public facts of games that are not arrays are not collected: read `engine.state`, or
     call `game.info(engine.state, row)`. As in `GameEnv`, the episode is over if the policy's seat is out.
 
     Args:
@@ -67,6 +70,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         autoreset_mode: SAME_STEP, NEXT_STEP or DISABLED.
         seats, others, illegal: as for `GameEnv`; an illegal action ends the game of its row only.
         render_mode: None, "ansi", "svg" or "rgb_array", as for `GameEnv`: `render` returns one picture per game.
+        max_episode_steps: a game is truncated after so many actions of the policy, as by Gymnasium's `TimeLimit`; None: no limit.
 
     Raises:
         OptionError: an argument is not allowed.
@@ -82,6 +86,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         others: Others = "random",
         illegal: str = "lose",
         render_mode: str | None = None,
+        max_episode_steps: int | None = None,
     ) -> None:
         self.game, self.facts, self.num_envs = game, game.facts, num_envs
         self.engine = make_engine(game, num_envs, device)
@@ -92,12 +97,16 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         self.single_observation_space = observation_space(game.facts.observation)
         self.single_action_space = action_space(game.facts)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.action_space = batched_actions(self.single_action_space, num_envs)
         self._illegal, self._camera = checked_illegal(illegal), Camera()
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._arrays = self._policy_seats.arrays
         self._returns = self._arrays.zeros(num_envs, game.facts.players, dtype="float32")
         self._over = self._arrays.zeros(num_envs, dtype="bool")  # ended, and not reset yet
+        if max_episode_steps is not None:
+            check_range("max_episode_steps", max_episode_steps, 1, 2**31 - 1)
+        self._limit = max_episode_steps
+        self._lengths = self._arrays.zeros(num_envs, dtype="int64")  # actions of the policy in the running games
         self._seeded = False
 
     @property
@@ -113,7 +122,10 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
             NotResetError: the first reset does not reset all rows.
         """
         if seed is not None and not isinstance(seed, int | np.integer):
-            raise OptionError(f"seed={seed!r}: must be one integer; row k plays game k of that seed")
+            raise OptionError(
+                f"seed={seed!r}: must be one integer; row k plays game k of that seed. "
+                'A list is taken by gym.make_vec(id, vectorization_mode="sync")'
+            )
         super().reset(seed=seed)
         given = dict(options or {})
         rows = self._masked_rows(given.pop("reset_mask", None))
@@ -141,7 +153,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
     def _begin(self, rows: Array | None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         self._policy_seats.start(rows, options, seed)
         where = slice(None) if rows is None else rows
-        self._returns[where] = 0
+        self._returns[where] = self._lengths[where] = 0
         self._over[where] = False
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
@@ -160,21 +172,22 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         chosen, ended = self._checked_actions(actions), self._ended_rows()
         rewards, lost = self._play(chosen, None if ended is None else self._arrays.where(~self._over))
         self._returns += rewards
+        self._lengths += 1
         if ended is not None:
             self._begin(ended)
         terminated, truncated = self._policy_seats.ends()
         if lost is not None:
             terminated |= lost
+        if self._limit is not None:
+            truncated |= self._lengths >= self._limit
         self._over = terminated | truncated
-        endings: dict[str, Any] = {}
+        final: dict[str, Any] = {}
         rows = self._arrays.where(self._over)
-        if len(rows):
-            endings = self._endings(self._arrays.copy(self._over), lost)
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                endings = self._final(rows, endings)
-                self._begin(rows)
+        if len(rows) and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            final, lost = self._final(rows, lost), None
+            self._begin(rows)
         reward = self._arrays.copy(rewards[:, self._policy_seats.reward_seat])
-        return self._policy_seats.observe(), reward, terminated, truncated, self._info() | endings
+        return self._policy_seats.observe(), reward, terminated, truncated, self._info(lost) | final
 
     def _checked_actions(self, actions: Any) -> Array:
         chosen, heads = self._arrays.asarray(actions), len(self.facts.heads)
@@ -217,26 +230,27 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         rewards[lost] = self._policy_seats.forfeit(self._returns[lost])
         return rewards, lost
 
-    def _endings(self, over: Array, lost: Array | None) -> dict[str, Any]:
-        """`returns` and `illegal_action` of the rows that are `over`, zero elsewhere."""
+    def _endings(self, lost: Array | None) -> dict[str, Any]:
+        """`returns` and `illegal_action` of the rows whose game is over, zero elsewhere."""
         illegal = self._arrays.zeros(self.num_envs, dtype="bool") if lost is None else lost
-        return _in_rows(over, returns=self._returns * over[:, None], illegal_action=illegal)
+        return _in_rows(self._over, returns=self._returns * self._over[:, None], illegal_action=illegal)
 
-    def _final(self, rows: Array, endings: dict[str, Any]) -> dict[str, Any]:
+    def _final(self, rows: Array, lost: Array | None) -> dict[str, Any]:
         """`final_obs` and `final_info` of games that ended, before their rows are reset."""
         over = self._arrays.copy(self._over)
         masks = self._arrays.zeros(self.num_envs, self.facts.num_actions, dtype="int8")
         masks[rows] = 1
         player = self._arrays.zeros(self.num_envs, dtype="int64")
         player[rows] = -1
-        ended = endings | _in_rows(over, action_mask=masks, player=player)
+        ended = self._endings(lost) | _in_rows(over, action_mask=masks, player=player)
         return _in_rows(over, final_obs=self._arrays.boxed(over, self._policy_seats.observe(rows)), final_info=ended)
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, lost: Array | None = None) -> dict[str, Any]:
         player = self.engine.to_move
         player[self._over] = -1
         everywhere = player == player
-        return _in_rows(everywhere, action_mask=self._arrays.int8(self.action_masks()), player=player)
+        masks = self._arrays.int8(self.action_masks())
+        return _in_rows(everywhere, action_mask=masks, player=player) | self._endings(lost)
 
     @property
     def running_returns(self) -> Array:
@@ -251,13 +265,15 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         """Restore what `players_state` returned, after `engine.load_fields`. Returns False if games must be reset, see `PolicySeats.restore`."""
         return self._policy_seats.restore(state)
 
-    def resume(self, returns: Array) -> Array:
+    def resume(self, returns: Array, lengths: Array) -> Array:
         """Continue the running games that `engine.load_fields` restored in all rows, instead of a reset; returns observations.
 
         Args:
             returns: (n, P) sum of their rewards so far.
+            lengths: (n,) number of the policy's actions so far.
         """
         self._returns[:] = self._arrays.asarray(returns)
+        self._lengths[:] = self._arrays.asarray(lengths)
         self._over[:] = False
         self._seeded = True
         return self._policy_seats.observe()

@@ -143,7 +143,7 @@ class GameVecEnv(CopiedWhole, VecEnv):
         others = {name.removeprefix(OTHERS): array for name, array in running.items() if name.startswith(OTHERS)}
         known = self.vector_env.restore_players(others)
         self._lengths[:] = running["lengths"]
-        observations = _numpy(self.vector_env.resume(running["returns"]))
+        observations = _numpy(self.vector_env.resume(running["returns"], running["lengths"]))
         return observations if known else self.reset()
 
     def action_masks(self) -> NDArray[np.bool_]:

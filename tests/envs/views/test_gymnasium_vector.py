@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import gymnasium
 import numpy as np
 import pytest
 from games import nim as games
-from gymnasium.vector import AutoresetMode
+from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +25,10 @@ from hypothesis import strategies as st
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
+from ludory.envs.views.common import legal_samples
+from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv, make_vector_env
+from ludory.envs.views.sb3 import to_sb3
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
 MODES = list(AutoresetMode)
@@ -110,8 +116,12 @@ def test_same_step_keeps_the_last_observation_and_info(tiny: Game) -> None:
     assert (kept_info["_returns"] == terminated).all()
     assert not final["illegal_action"].any()
     assert (info["player"] >= 0).all()
+    assert not info["_returns"].any()
+    assert not info["returns"].any()
     assert set(info) == {
-        f"{prefix}{key}" for prefix in ("", "_") for key in ("action_mask", "player", "final_obs", "final_info")
+        f"{prefix}{key}"
+        for prefix in ("", "_")
+        for key in ("action_mask", "player", "returns", "illegal_action", "final_obs", "final_info")
     }
 
 
@@ -395,3 +405,94 @@ def test_on_cuda_it_gives_the_same(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).write_bytes(pickle.dumps(played_on("cuda")))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_limit_truncates_after_so_many_actions_of_the_policy(tiny: Game, mode: AutoresetMode) -> None:
+    env = GameVectorEnv(tiny, N, autoreset_mode=mode, max_episode_steps=3)
+    free = GameVectorEnv(tiny, N, autoreset_mode=AutoresetMode.DISABLED)
+    observations, info = env.reset(seed=3)
+    free.reset(seed=3)
+    for step in range(1, 4):
+        actions = env.action_masks().argmax(1)
+        observations, _, terminated, truncated, info = env.step(actions)
+        expected, *_ = free.step(actions)
+        assert not terminated.any()
+        assert truncated.all() == truncated.any() == (step == 3)
+    ending = info["final_info"] if mode is AutoresetMode.SAME_STEP else info
+    seen = np.stack(info["final_obs"]) if mode is AutoresetMode.SAME_STEP else observations
+    assert (seen == expected).all()
+    assert (ending["returns"] == free.running_returns).all()
+    assert ending["returns"].any()
+    assert (ending["player"] == -1).all()
+    assert ending["action_mask"].all()
+    if mode is AutoresetMode.NEXT_STEP:
+        env.step(actions)  # starts the next games
+    if mode is AutoresetMode.DISABLED:
+        env.reset(options={"reset_mask": truncated})
+    ends = [env.step(env.action_masks().argmax(1))[3].any() for _ in range(3)]
+    assert ends == [False, False, True]
+
+
+def test_a_limit_by_id_and_a_wrong_one() -> None:
+    env = gymnasium.make_vec("TicTacToe-v0", num_envs=2, max_episode_steps=2)
+    _, info = env.reset(seed=1)
+    *_, info = env.step(env.action_space.sample(info["action_mask"]))
+    _, _, terminated, truncated, _ = env.step(env.action_space.sample(info["action_mask"]))
+    assert (terminated | truncated).all()
+    with pytest.raises(OptionError, match="max_episode_steps=0: must be an integer from 1"):
+        gymnasium.make_vec("TicTacToe-v0", max_episode_steps=0)
+
+
+def test_games_that_go_on_from_a_file_keep_their_count_for_the_limit(tiny: Game) -> None:
+    made = [to_sb3(GameVectorEnv(tiny, N, max_episode_steps=3)) for _ in range(2)]
+    for env in made:
+        env.seed(1)
+        env.reset()
+    made[0].step(made[0].action_masks().argmax(1))
+    made[1].vector_env.engine.load_fields(made[0].vector_env.engine.fields())
+    made[1].resume(made[0].running())
+    ends = [made[1].step(made[1].action_masks().argmax(1))[2].all() for _ in range(2)]
+    assert ends == [False, True]
+
+
+def every_action_is_legal(actions: np.ndarray, masks: np.ndarray, sizes: tuple[int, ...]) -> bool:
+    columns = actions.reshape(len(masks), -1) + np.cumsum([0, *sizes[:-1]])
+    return bool(np.take_along_axis(masks, columns, 1).all())
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        GameVectorEnv(games.nim(), 64),
+        GameVectorEnv(games.matching(), 64),
+        SyncVectorEnv([lambda: GameEnv(games.matching())] * 64),
+    ],
+    ids=["one head", "two heads", "two heads, batched by Gymnasium"],
+)
+def test_a_batch_samples_legal_actions_by_the_mask_in_info(env: Any) -> None:
+    heads = env.single_action_space
+    sizes = (int(heads.n),) if isinstance(heads, Discrete) else tuple(heads.nvec.tolist())
+    _, info = env.reset(seed=1)
+    env.action_space.seed(1)
+    drawn = set()
+    for _ in range(6):
+        actions = env.action_space.sample(info["action_mask"])
+        assert actions in env.action_space
+        assert every_action_is_legal(actions, info["action_mask"], sizes)
+        drawn |= {tuple(np.atleast_1d(action)) for action in actions}
+        *_, info = env.step(actions)
+    assert len(drawn) > 3
+    assert env.action_space.sample() in env.action_space
+    assert env.action_space == batch_space(env.single_action_space, 64)
+    twin = deepcopy(env.action_space)
+    assert (twin.sample(info["action_mask"]) == env.action_space.sample(info["action_mask"])).all()
+
+
+def test_the_legal_values_of_a_head_are_equally_likely() -> None:
+    mask = np.tile(np.array([1, 0, 1, 0, 1, 1], np.int8), (6000, 1))
+    drawn = legal_samples(np.random.default_rng(1), mask, np.array([3, 3]))
+    assert np.bincount(drawn[:, 0]).tolist() == pytest.approx([3000, 0, 3000], abs=150)
+    assert np.bincount(drawn[:, 1]).tolist()[1:] == pytest.approx([3000, 3000], abs=150)
+    with pytest.raises(OptionError, match=r"must be an array \(n, 6\)"):
+        legal_samples(np.random.default_rng(1), mask[:, :5], np.array([3, 3]))
