@@ -60,6 +60,8 @@ class _Server:
     """`ludory serve` in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
+        if not Path("/proc/self/smaps_rollup").exists():
+            raise OptionError("benchmark 'web' reads /proc of Linux, which is not here; measure on Linux, or in WSL")
         command = [sys.executable, "-m", "ludory", "serve", "--port", "0", "--tables", str(folder)]
         started = time.perf_counter()
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from importlib import metadata
 
@@ -20,6 +21,11 @@ _OTHER_NAMES = {
 """Package of each module that is named differently from its package."""
 
 
+def needs_unix(what: str) -> PluginError:
+    """An error for what cannot work on Windows: `what` is e.g. "benchmark 'faults'"."""
+    return PluginError(f"{what} needs Linux or macOS; on Windows, type the same in WSL")
+
+
 def missing_dependency(
     what: str, module: str, distribution: str = "ludory", extras: tuple[str, ...] = ()
 ) -> PluginError:
@@ -32,6 +38,8 @@ def missing_dependency(
         extras: extras that its entry point names.
     """
     top = module.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return needs_unix(what)
     command = install_command(distribution, top, extras)
     cure = f"type: {command}" if command else f"{distribution} does not say which package brings it; ask its authors"
     return PluginError(f"{what} needs the module {top!r}, which is not installed; {cure}", name=module)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ludory import atomic
+from ludory import locks
 from ludory.atomic import atomic_file, remove_temporaries
 from ludory.claims import claimed, share
 from ludory.errors import OutputError
@@ -32,18 +32,18 @@ def test_what_dead_writers_left_is_removed_and_what_living_ones_write_stays(tmp_
     assert names(tmp_path) == sorted([*kept, "new.bin"])
 
 
-def test_a_temporary_removed_between_its_birth_and_its_lock_is_made_again(
+def test_a_claim_removed_between_its_birth_and_its_lock_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, removed = atomic.fcntl.flock, []
+    lock, removed = locks.lock, []
 
-    def lock_late(handle, operation):
+    def lock_late(handle, wait):
         if not removed:
             removed.append(handle.name)
             Path(handle.name).unlink()
-        lock(handle, operation)
+        return lock(handle, wait)
 
-    monkeypatch.setattr(atomic.fcntl, "flock", lock_late)
+    monkeypatch.setattr(locks, "lock", lock_late)
     with atomic_file(tmp_path / "file", "w") as handle:
         handle.write("whole")
     assert removed

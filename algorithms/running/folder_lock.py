@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import platform
@@ -14,6 +13,7 @@ from typing_extensions import Self
 
 from ludory.atomic import cannot_write
 from ludory.errors import OutputError
+from ludory.locks import open_locked, remove_locked, unlock
 
 
 class _Lock:
@@ -33,27 +33,20 @@ class _Lock:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._handle = self._taken(held, what)
             self._handle.truncate(0)
-            self._handle.write(json.dumps({"pid": os.getpid(), "host": platform.node()}))
+            self._handle.write(json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
             self._handle.flush()
         except OutputError:
             raise
         except (OSError, ValueError) as error:  # a ValueError: a zero byte in the path
             raise cannot_write(file, error, "name a folder that you may write to") from error
 
-    def _taken(self, held: Path, what: str) -> IO[str]:
-        while True:
-            handle = self.file.open("a+", encoding="utf-8", errors="replace")
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                handle.seek(0)
-                holder = handle.read()
-                handle.close()
-                raise OutputError(f"{held}: {_described(holder)} runs this {what}; wait for it, or stop it") from None
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(handle.fileno()), self.file.stat()):
-                    return handle
-            handle.close()  # the holder removed the file in between, so nobody else sees this lock
+    def _taken(self, held: Path, what: str) -> IO[bytes]:
+        if (handle := open_locked(self.file, wait=False)) is None:
+            holder = ""
+            with suppress(FileNotFoundError):  # it has just ended
+                holder = self.file.read_text(encoding="utf-8", errors="replace")
+            raise OutputError(f"{held}: {_described(holder)} runs this {what}; wait for it, or stop it")
+        return handle
 
     def __enter__(self) -> Self:
         return self
@@ -62,8 +55,10 @@ class _Lock:
         self.release()
 
     def release(self) -> None:
-        """Release the lock."""
-        self._handle.close()
+        """Release the lock; may be called twice."""
+        if not self._handle.closed:
+            unlock(self._handle)
+            self._handle.close()
 
 
 class FolderLock(_Lock):
@@ -92,9 +87,10 @@ class FileLock(_Lock):
         super().__init__(target.with_name(f".{target.name}.lock"), target, what)
 
     def release(self) -> None:
-        """Release the lock and remove folders that were made for it alone."""
-        self.file.unlink(missing_ok=True)
-        super().release()
+        """Release the lock and remove folders that were made for it alone; may be called twice."""
+        if self._handle.closed:
+            return
+        remove_locked(self._handle, self.file)
         with suppress(OSError):  # something was written there
             for folder in self._made:
                 folder.rmdir()

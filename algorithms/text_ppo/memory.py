@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -113,6 +114,16 @@ def available_memory(device: torch.device) -> float | None:
     except ImportError:
         return None
     return float(psutil.virtual_memory().available)
+
+
+def peak_memory() -> float | None:
+    """Most bytes that this process had in use; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * unit
 
 
 @contextmanager

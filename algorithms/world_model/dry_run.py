@@ -6,7 +6,6 @@ and what it needs.
 
 from __future__ import annotations
 
-import resource
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
@@ -16,7 +15,14 @@ from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.tokenizers import character_tokenizer
 from ludory.algorithms.text_ppo.config import TextPPOConfig, make_text_ppo_config
-from ludory.algorithms.text_ppo.memory import GIB, MemoryEstimate, available_memory, estimate_memory, shape_of
+from ludory.algorithms.text_ppo.memory import (
+    GIB,
+    MemoryEstimate,
+    available_memory,
+    estimate_memory,
+    peak_memory,
+    shape_of,
+)
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.errors import OptionError
 
@@ -70,19 +76,20 @@ class DryRun(NamedTuple):
     step: MemoryEstimate
     available: float | None
     """Free bytes before the step."""
-    peak: float
-    """Most bytes that the process or the card had in use."""
+    peak: float | None
+    """Most bytes that the process or the card had in use; None where the system does not tell."""
     seconds: float
     cpu_seconds: float
 
     def lines(self) -> list[str]:
         """For the terminal."""
         part = "" if self.layers == SHAPES[self.shape].layers else f", {self.layers} of its layers"
+        used = "" if self.peak is None else f", at most {self.peak / GIB:.2f} GiB in use"
         return [
             f"{self.shape}: {self.parameters:,} weights",
             f"whole configuration, {self.whole.text()}",
             f"one step{part}, {self.step.text(self.available)}",
-            f"done in {self.seconds:.1f} s ({self.cpu_seconds:.1f} CPU s), at most {self.peak / GIB:.2f} GiB in use",
+            f"done in {self.seconds:.1f} s ({self.cpu_seconds:.1f} CPU s){used}",
         ]
 
 
@@ -157,7 +164,5 @@ def _model(shape: Shape, device: str, seed: int = 0) -> Any:
         return transformers.AutoModelForCausalLM.from_config(config).eval()
 
 
-def _peak(device: str) -> float:
-    if device != "cpu":
-        return float(torch.cuda.max_memory_allocated())
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
+def _peak(device: str) -> float | None:
+    return peak_memory() if device == "cpu" else float(torch.cuda.max_memory_allocated())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import threading
@@ -21,6 +22,7 @@ from ludory.arguments import located_out
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.errors import LudoryError, OptionError
+from ludory.plugins.requirements import needs_unix
 
 from . import clusters, damaged_files, kills, places, processes
 from .commands import Commands
@@ -65,8 +67,11 @@ def run(argv: list[str]) -> int:
     Raises:
         OptionError: a number, part or case is invalid.
         OutputError: the folder cannot be written to.
+        PluginError: this system cannot fork processes.
     """
     options = _parser().parse_args(argv)
+    if not hasattr(os, "fork"):
+        raise needs_unix("benchmark 'faults'")
     for name, least in (("rounds", 1), ("seed", 0), ("jobs", 1)):
         check_count(f"--{name}", getattr(options, name), least)
     wanted = list(_pieces(options))

@@ -10,7 +10,6 @@ import importlib
 import importlib.util
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -19,11 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import Self
 
 from ludory.errors import LudoryError
+
+if TYPE_CHECKING:
+    import resource
 
 MODULES = (
     "torch",
@@ -55,7 +57,7 @@ PATIENCE = 10.0
 """Seconds within which a process must end after a signal on an idle machine."""
 LONGEST = 180.0
 """Time limit in seconds for a command without a signal."""
-CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+CRASHES = {getattr(signal, name, None) for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")} - {None}
 MAIN = "ludory.cli:main"
 
 
@@ -248,6 +250,8 @@ def serve(modules: Sequence[str]) -> None:
 
 def _run(asked: Mapping[str, Any]) -> int:
     """Main function of the child."""
+    import resource
+
     os.setsid()
     for place, name in enumerate([os.devnull, *asked["streams"]]):
         handle = os.open(name, os.O_RDONLY if place == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

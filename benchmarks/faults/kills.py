@@ -10,7 +10,7 @@ from .jobs import JOBS, Job, JobTrials
 
 KILLS = 5
 """Kills of a job in a round."""
-SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+SIGNALS = ("SIGKILL", "SIGKILL", "SIGKILL", "SIGTERM", "SIGINT")
 """Signals to send, with equal probabilities."""
 MOST_IN_A_LIFE = 3
 """Kills before a job may run to its end."""
@@ -45,7 +45,7 @@ def _one_life(trials: JobTrials, folder: Path, kills: int) -> bool:
     sent: list[str] = []
     draw, tally = trials.draw, trials.tally
     while True:
-        number = draw.choice(SIGNALS) if len(sent) < kills else None
+        number = signal.Signals[draw.choice(SIGNALS)] if len(sent) < kills else None
         after = draw.uniform(0.01, 0.95 * trials.seconds)
         words = trials.job.words(trials.place.inputs, folder)
         ended = trials.place.commands.run(words, folder, number=number, after=after)

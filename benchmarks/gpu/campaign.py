@@ -109,13 +109,17 @@ def _run_part(name: str, folder: Path, seconds: float, jobs: int) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a part with what it started; a training writes its checkpoint first."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+    """End a part with what it started; a training writes its checkpoint first. Windows has neither groups of processes nor SIGTERM."""
+    if process.poll() is not None:
+        return
+    if not hasattr(os, "killpg"):
+        process.kill()
+        return
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def shown(report: Mapping[str, Any]) -> Iterator[Shown]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
-import resource
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ from ludory.algorithms.league.coordinator import Coordinator
 from ludory.algorithms.league.log.events import FILE, EventLog, LeagueEvent, standing
 from ludory.algorithms.league.log.state import LeagueState, load_state, newest_state, write_state
 from ludory.algorithms.league.messages import Assignment, MatchResult
+from ludory.algorithms.text_ppo.memory import peak_memory
 from ludory.benchmarks.harness.benchmark import Report, Result, benchmark
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.limits import NonNegativeInt, PositiveInt
@@ -150,7 +151,7 @@ def resumed(folder: Path) -> dict[str, Any]:
             "log_mb": (folder / FILE).stat().st_size / 1e6,
             "resume_seconds": perf_counter() - started,
             "resume_cpu_seconds": process_time() - processor,
-            "resume_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+            "resume_peak_mb": (peak_memory() or math.nan) / 1e6,
             "open_matches": len(state.open_matches),
         }
 

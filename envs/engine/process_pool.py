@@ -12,7 +12,7 @@ import types
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Any, Literal, NamedTuple
@@ -61,6 +61,19 @@ class _Worker(NamedTuple):
     connection: Connection
     start: int
     stop: int
+
+
+class _PipeSelector(selectors.SelectSelector):
+    """For Windows, whose selectors take sockets only."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """What can be read, after `timeout` seconds at most."""
+        pipes: dict[Any, selectors.SelectorKey] = {key.fileobj: key for key in self.get_map().values()}
+        return [(pipes[pipe], selectors.EVENT_READ) for pipe in wait(list(pipes), timeout)]
+
+
+def _selector() -> selectors.BaseSelector:
+    return selectors.DefaultSelector() if hasattr(selectors, "PollSelector") else _PipeSelector()
 
 
 class ProcessPool:
@@ -129,7 +142,7 @@ class ProcessPool:
         self._memory = self._context.RawArray(ctypes.c_byte, size)
         self.arrays = arrays_in(self._memory, self._layout, self._count)
         self.arrays["ahead_seed"][:] = NONE_AHEAD
-        self._selector = selectors.DefaultSelector()
+        self._selector = _selector()
         self._finalizer = weakref.finalize(self, _end_workers, self._workers, self._selector, os.getpid())
         edges = np.linspace(0, self._count, min(workers, self._count) + 1).astype(int)
         self._worker_of = np.repeat(np.arange(len(edges) - 1), np.diff(edges))

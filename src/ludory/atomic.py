@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from .errors import OutputError
+from .locks import CLAIM, LOCKS, OPEN_FILES_MOVE, open_locked, remove_locked
 from .paths import as_path
 
 _TEMPORARY = re.compile(r"\..+\.(?:[0-9a-f]{8}\.tmp|claim)")
-"""Temporaries, and claims of `ludory.claims`; their writers hold a lock on them as long as they live."""
+"""Temporaries, and claims, of these and of `ludory.claims`; writers hold a lock on their claims as long as they live."""
 _swept: set[tuple[int, Path]] = set()
 """(process, folder) already searched for temporaries of killed writers."""
+_TRIES, _PAUSE = 20, 0.05
+"""How often, and with how many seconds between, a file is moved on Windows to a place that somebody reads."""
 
 
 @contextmanager
@@ -43,24 +46,29 @@ def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> It
         if (os.getpid(), target.parent) not in _swept:
             _swept.add((os.getpid(), target.parent))
             remove_temporaries(target.parent)
-        handle = _temporary(target, mode)
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+    except (OSError, ValueError) as error:  # here and below, a ValueError: a zero byte in the path
         raise cannot_write(target, error, "name a folder that you may write to") from error
-    try:
-        with handle:
-            yield handle
-            handle.flush()
-            os.fsync(handle.fileno())
-            if private:
-                os.chmod(handle.name, 0o600)
-            os.replace(handle.name, target)  # before closing, which releases the lock
-    except BaseException as error:
-        Path(handle.name).unlink(missing_ok=True)
-        if isinstance(error, OSError) and not isinstance(error, OutputError) and _is_of(error, handle.name):
-            raise cannot_write(
-                target, error, "make room, or name another place; what was there before stays"
-            ) from error
-        raise
+    with _temporary(target) as temporary:
+        try:
+            encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")  # the same bytes on every system
+            handle = temporary.open(mode.replace("w", "x"), encoding=encoding, newline=newline)
+        except (OSError, ValueError) as error:
+            raise cannot_write(target, error, "name a folder that you may write to") from error
+        try:
+            with handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+                if private:
+                    temporary.chmod(0o600)
+            _move(temporary, target)
+        except BaseException as error:
+            temporary.unlink(missing_ok=True)
+            if isinstance(error, OSError) and not isinstance(error, OutputError) and _is_of(error, handle.name):
+                raise cannot_write(
+                    target, error, "make room, or name another place; what was there before stays"
+                ) from error
+            raise
 
 
 @contextmanager
@@ -76,36 +84,55 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_temporaries(target.parent)
-        temporary, lock = _temporary_folder(target)
     except (OSError, ValueError) as error:
         raise cannot_write(target, error, "name a folder that you may write to") from error
+    with _temporary(target) as temporary:
+        try:
+            temporary.mkdir()
+        except (OSError, ValueError) as error:
+            raise cannot_write(target, error, "name a folder that you may write to") from error
+        try:
+            yield temporary
+            for file in [*temporary.rglob("*"), temporary]:
+                _flush(file)
+            _move_folder(temporary, target)
+        except BaseException as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            if isinstance(error, OSError) and not isinstance(error, OutputError | ValueError):
+                raise cannot_write(
+                    target, error, "make room, or name another place; what was there before stays"
+                ) from error
+            raise
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[Path]:
+    """A free name `.NAME.01234567.tmp` beside `target`; what has it counts as left by a killed writer after this block.
+
+    The lock is on a file `.NAME.01234567.claim`: Windows locks no folders, and moves no file that is open.
+    """
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    claim = temporary.with_suffix(CLAIM)
+    handle = None
+    with suppress(
+        OSError, ValueError
+    ):  # no locks here, so nothing is ever removed; or the temporary will have the same error
+        handle = open_locked(claim)
     try:
         yield temporary
-        for file in [*temporary.rglob("*"), temporary]:
-            _flush(file)
-        _move_folder(temporary, target)
-    except BaseException as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, OSError) and not isinstance(error, OutputError | ValueError):
-            raise cannot_write(
-                target, error, "make room, or name another place; what was there before stays"
-            ) from error
-        raise
     finally:
-        os.close(lock)
+        with suppress(OSError, ValueError):
+            remove_locked(handle, claim) if handle else claim.unlink(missing_ok=True)
 
 
-def _temporary_folder(target: Path) -> tuple[Path, int]:
-    """A new folder `.NAME.01234567.tmp` beside `target`, and a descriptor of it that holds its lock."""
-    while True:
-        folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-        folder.mkdir()
-        lock = os.open(folder, os.O_RDONLY)
-        with suppress(OSError):  # on a file system without locks nothing is ever removed
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.is_dir():
-            return folder, lock
-        os.close(lock)  # removed before it was locked
+def _move(temporary: Path, target: Path) -> None:
+    """Rename a file to `target`, which may exist. Windows refuses this as long as somebody has `target` open, so it is tried for a second there."""
+    for _ in range(0 if OPEN_FILES_MOVE else _TRIES):
+        with suppress(PermissionError):
+            temporary.replace(target)
+            return
+        time.sleep(_PAUSE)
+    temporary.replace(target)
 
 
 def _move_folder(temporary: Path, target: Path) -> None:
@@ -138,11 +165,13 @@ def _aside(target: Path) -> Path:
 
 
 def _flush(file: Path) -> None:
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    """Force to disk what was written to a file or a folder. Windows does so with files that may be written to only."""
+    if OPEN_FILES_MOVE or file.is_file():
+        handle = os.open(file, os.O_RDONLY if OPEN_FILES_MOVE else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def cannot_write(target: Path, error: OSError | ValueError, cure: str) -> OutputError:
@@ -161,37 +190,18 @@ def _is_of(error: OSError, temporary: str) -> bool:
 
 def remove_temporaries(folder: str | Path) -> None:
     """Delete temporary files, folders and claims in `folder` whose owners are dead; living processes hold a lock on theirs."""
-    for file in Path(folder).glob(".*"):
-        if _TEMPORARY.fullmatch(file.name) and file.is_file():
-            with suppress(OSError), file.open("r+b") as handle:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                file.unlink(missing_ok=True)
-        elif _TEMPORARY.fullmatch(file.name) and file.is_dir():
+    for file in Path(folder).glob(".*") if LOCKS else ():
+        if _TEMPORARY.fullmatch(file.name) and file.exists():
             with suppress(OSError):
-                _remove_folder(file)
+                _remove_left(file, file.with_suffix(CLAIM))
 
 
-def _remove_folder(folder: Path) -> None:
-    """Delete a temporary folder.
-
-    Raises:
-        OSError: a living process holds its lock.
-    """
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder)
-    finally:
-        os.close(lock)
-
-
-def _temporary(target: Path, mode: str) -> IO:  # type: ignore[type-arg]
-    """A new file `.NAME.01234567.tmp` beside `target`, locked while it is open."""
-    while True:
-        name = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-        handle = name.open(mode.replace("w", "x"), encoding=None if "b" in mode else "utf-8")
-        with suppress(OSError):  # on a file system without locks nothing is ever removed
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.fstat(handle.fileno()).st_nlink:
-            return handle
-        handle.close()  # removed before it was locked
+def _remove_left(file: Path, claim: Path) -> None:
+    if (handle := open_locked(claim, wait=False)) is not None:
+        try:
+            if file.is_dir():
+                shutil.rmtree(file)
+            elif file != claim:
+                file.unlink(missing_ok=True)
+        finally:
+            remove_locked(handle, claim)

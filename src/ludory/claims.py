@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
 from .errors import OutputError
+from .locks import CLAIM, open_locked, remove_locked
 
 T = TypeVar("T")
 WAIT = 0.2
@@ -62,7 +61,7 @@ def claimed(file: Path, wait: bool = False) -> Iterator[bool]:
     Raises:
         OutputError: the folder cannot be written to.
     """
-    claim = file.with_name(f".{file.name}.claim")
+    claim = file.with_name(f".{file.name}{CLAIM}")
     try:
         handle = _locked(claim, wait)
     except OSError as error:
@@ -70,28 +69,15 @@ def claimed(file: Path, wait: bool = False) -> Iterator[bool]:
     if handle is None:
         yield False
         return
-    with handle:
-        try:
-            yield True
-        finally:
-            claim.unlink(missing_ok=True)
+    try:
+        yield True
+    finally:
+        remove_locked(handle, claim)
 
 
 def _locked(claim: Path, wait: bool) -> IO[bytes] | None:
     """The claim file, open and locked; None if another process has it."""
     while True:
         claim.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            handle = claim.open("ab")
-        except FileNotFoundError:  # the folder was removed in between
-            continue
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if os.fstat(handle.fileno()).st_ino == claim.stat().st_ino:
-                return handle
-        except BlockingIOError:
-            handle.close()
-            return None
-        except FileNotFoundError:  # its holder removed it in between
-            pass
-        handle.close()
+        with suppress(FileNotFoundError):  # the folder was removed in between
+            return open_locked(claim, wait)

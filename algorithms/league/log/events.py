@@ -169,7 +169,8 @@ class EventLog:
 
     def _written_again(self) -> str:
         """Write all events again, beside a file that took the log's place; returns what to type next."""
-        opened = os.pread(self._handle.fileno(), self._bytes, 0)  # it is there, also when its name is gone
+        self._handle.seek(0)
+        opened = self._handle.read(self._bytes)  # it is there, also when its name is gone
         data = b"".join(map(_line, self.events)) if self._keeps else opened
         kept = self.file.with_name(KEPT) if self.file.exists() else self.file
         resume = f"`ludory league resume {self.file.parent}` continues from its last commit"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ludory.atomic import atomic_folder
 from ludory.envs.engine.binding.bind import cache_directory
 from ludory.errors import BackendError, BackendTimeout, PluginError
+from ludory.plugins.requirements import needs_unix
 
 from .install import INSTALL, Installation, lock_hash, needed
 from .sim import SECONDS_TO_CLOSE, death_signal, keep_lines
@@ -126,12 +127,14 @@ class ShowdownServer:
         timeout: seconds until it must be ready.
 
     Raises:
-        PluginError: the server is not installed.
+        PluginError: the server is not installed, or this system is not a Unix.
         BackendError: it ended before it was ready, as when the port is taken; shows the last lines that it wrote.
         BackendTimeout: it was not ready in time; it has been ended.
     """
 
     def __init__(self, port: int = _ANY_FREE, timeout: float = SECONDS_TO_START) -> None:
+        if not hasattr(os, "killpg"):
+            raise needs_unix("a Showdown server (backend='server')")
         folder, _ = server_installation()
         node = needed().node
         for attempt in range(_ATTEMPTS):

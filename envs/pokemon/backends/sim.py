@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from ludory.envs.pokemon.formats import RULES
 from ludory.errors import BackendError, BackendTimeout, PluginError
+from ludory.plugins.requirements import needs_unix
 
 from .install import Installation, needed
 from .worker import SECONDS_TO_START, Reply, Worker
@@ -58,6 +59,10 @@ class SimWorker(Worker):
         timeout: float,
     ) -> None:
         """Start the child: `command` makes its command line from the folder of its `scripts`; it works in `folder`."""
+        if not hasattr(
+            os, "killpg"
+        ):  # without groups of processes, a system has no pipes that can be waited for either
+            raise needs_unix("the Pokémon simulator in a process of its own (backend='sim')")
         gc.collect()  # engines lie in reference cycles; this ends the children of those that nobody can reach any more
         self.timeout = timeout
         self._numbers, self._rest = count(), b""

@@ -7,7 +7,6 @@ that have both changed, which no copy may overwrite.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 from ludory.atomic import atomic_file
 from ludory.errors import DataError, LudoryError, OptionError, OutputError
+from ludory.locks import lock, unlock
 
 from .storage import Files, Sender, Store, Stored, as_json, bring, fetch, from_json, nothing_stored
 
@@ -232,8 +232,8 @@ def locked(file: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror}; name another folder with --work") from error
     with handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock(handle)
         try:
             yield
         finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)  # also where a process that was forked meanwhile has the file open
+            unlock(handle)

@@ -97,7 +97,8 @@ class Rehearsals:
 
 
 def _begin() -> None:
-    os.nice(NICENESS)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     leave_signals()
 
 

@@ -406,10 +406,10 @@ class Tables:
     def _append(self, table: GameTable, entry: Mapping[str, Any]) -> None:
         """Write an entry at the end of the table's file, and tell all pages that show the table."""
         line = json.dumps(entry, separators=(",", ":")) + "\n"
-        descriptor = os.open(self._file(table), os.O_RDWR | os.O_APPEND)
+        descriptor = os.open(self._file(table), os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
         try:
-            end = os.lseek(descriptor, 0, os.SEEK_END)
-            if os.pread(descriptor, 1, end - 1) != b"\n":  # a writer was killed within a line, which is not read
+            os.lseek(descriptor, -1, os.SEEK_END)
+            if os.read(descriptor, 1) != b"\n":  # a writer was killed within a line, which is not read
                 line = "\n" + line
             os.write(descriptor, line.encode())
         finally:
