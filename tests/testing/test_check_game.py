@@ -128,6 +128,7 @@ def test_a_running_game_without_a_legal_action():
     assert_caught("masks", with_kernels(legal=only_raising_is_legal), says="no action of head 'action' is legal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("info", "says"),
     [
