@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -49,6 +50,7 @@ from ludory.plugins import algorithms, networks
 
 from .config import AlgorithmConfig, LearnerConfig, make_config, playing_seats
 from .learner import Learner, game_to_load, needed_game
+from .prediction import fresh_memory, legal_masks, warn_of_missing_masks
 
 LOG = logging.getLogger("ludory.algorithm")
 
@@ -113,6 +115,7 @@ class Algorithm(Learner):
         self.generator = torch.Generator(self.device).manual_seed(self.config.seed)
         if self.config.init_from:
             self._start_from(self.config.init_from)
+        self._told_of_masks = False
         self._teacher: Teacher | None = None
         self._teacher_sha256: str | None = None
         self._learn_from_teacher()
@@ -206,6 +209,77 @@ class Algorithm(Learner):
         if isinstance(self.sampler, SpreadSampler):
             self.sampler = self.sampler.close()
 
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """As in Stable-Baselines3: learn other games from now on, which start anew; weights, optimiser and counts stay.
+
+        Args:
+            env: what the constructor takes, or what `get_env` returned; the same observations, actions and seats, and as many games.
+            force_reset: new games always start anew.
+
+        Raises:
+            OptionError: observations, actions, seats or the number of games differ; or it learns from data.
+        """
+        if not self._plays:
+            return super().set_env(env, force_reset)
+        game = self.game if env is self.__dict__.get("_env") else needed_game(env, self.id)
+        for what in ("observation", "heads", "box", "players", "turns", "critic_spec"):
+            if getattr(self.game.facts, what) != getattr(game.facts, what):
+                raise OptionError(
+                    f"set_env: {game.name} has another facts.{what} than {self.game.name}; make a new model with env="
+                )
+        if (count := getattr(game.engine, "num_envs", self.n_envs)) != self.n_envs:
+            raise OptionError(f"set_env: got {count} environments, the model trains on {self.n_envs}; give as many")
+        self.release_samplers()
+        critic, self.game = self.sampler.critic, game
+        self.__dict__.pop("_env", None)
+        self._open_source()
+        self.sampler.critic = critic
+
+    def get_parameters(self) -> dict[str, dict[str, Any]]:
+        """State dicts by their names in Stable-Baselines3: "policy", "policy.optimizer", and "value" of a privileged value."""
+        return {name: part.state_dict() for name, part in self._stateful().items()}
+
+    def set_parameters(
+        self, load_path_or_dict: str | Path | Mapping[str, Any], exact_match: bool = True, device: str = "auto"
+    ) -> None:
+        """As in Stable-Baselines3: take what `get_parameters` returned, or what a checkpoint of this algorithm holds.
+
+        Args:
+            load_path_or_dict: a checkpoint, or state dicts by name.
+            exact_match: all names must be given, with all their entries.
+            device: not used; tensors are copied to where the model is.
+
+        Raises:
+            OptionError: an unknown or a missing name, or another network.
+            CheckpointError: as `load`.
+        """
+        if isinstance(load_path_or_dict, str | Path):
+            given: Mapping[str, Any] = type(self).load(load_path_or_dict, self.game).get_parameters()
+        else:
+            given = load_path_or_dict
+        own = self._stateful()
+        missing = set(own) - set(given) if exact_match else set()
+        if wrong := sorted(missing | (set(given) - set(own))):
+            raise OptionError(
+                f"set_parameters: got {', '.join(map(repr, given))}, must be {', '.join(map(repr, own))}: "
+                f"{', '.join(map(repr, wrong))} differ"
+            )
+        for name, state in given.items():
+            part, strict = own[name], {} if name.endswith("optimizer") else {"strict": exact_match}
+            try:
+                part.load_state_dict(state, **strict)
+            except (RuntimeError, ValueError, KeyError) as error:
+                raise OptionError(f"set_parameters: {name!r} is of another network: {error}") from error
+
+    def _stateful(self) -> dict[str, Any]:
+        """What learns, by its name in Stable-Baselines3."""
+        parts = {
+            "policy": self.policy,
+            "policy.optimizer": getattr(self, "optimizer", None),
+            "value": getattr(self, "value", None),
+        }
+        return {name: part for name, part in parts.items() if part is not None}
+
     @property
     def step_timesteps(self) -> int:
         """Decisions of the last step of all games."""
@@ -215,6 +289,20 @@ class Algorithm(Learner):
     def last_step(self) -> dict[str, Any]:
         """As `Sampler.last_step`."""
         return self.sampler.last_step
+
+    def watch_steps(self, watched: bool) -> None:
+        """As `Learner.watch_steps`."""
+        self.sampler.watched = watched
+
+    @property
+    def ep_info_buffer(self) -> deque[dict[str, Any]]:
+        """As `Learner.ep_info_buffer`."""
+        return self.sampler.episodes.as_deque() if self._plays else super().ep_info_buffer
+
+    @property
+    def _plays(self) -> bool:
+        """Whether it learns from games that it plays; others learn from data."""
+        return hasattr(self, "sampler")
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -252,15 +340,16 @@ class Algorithm(Learner):
 
         Args:
             observation: as the game's views return it.
-            state: memory of recurrent policies, as returned before.
+            state: memory (m, size) of recurrent policies, as returned before; an array or a tensor.
             episode_start: (m,) bool; where true, `state` is reset.
             deterministic: return the most probable action instead of a sample.
-            action_masks: (m, A) or (A,) bool; None: all actions are legal.
+            action_masks: (m, A) or, for one observation, (A,) bool; None: all actions are legal, which is warned of once per model where
+                the game has illegal ones.
             seat: the deciding seat, one or (m,); only for networks that take it as input, such as hanabi_gru.
 
         Raises:
-            OptionError: the observation has another shape; or the network needs its seat, or the moves of all seats, which only
-                an agent sees (`as_agent()`).
+            OptionError: the observation or the masks have another shape, or a mask has no legal action; or the network needs its seat, or
+                the moves of all seats, which only an agent sees (`as_agent()`).
         """
         if self.policy.uses_previous:
             raise OptionError(
@@ -279,27 +368,26 @@ class Algorithm(Learner):
             raise OptionError(
                 f"observation has shape {array.shape}, must be {shape} or (m, {', '.join(map(str, shape))})"
             )
-        width = self.game.facts.num_actions
-        mask = np.ones((len(batch), width), bool) if action_masks is None else np.asarray(action_masks, bool)
-        memory = self._fresh_memory(state, episode_start)
+        masks = legal_masks(action_masks, len(batch), self.game.facts)
+        if action_masks is None and not self._told_of_masks:
+            self._told_of_masks = True
+            warn_of_missing_masks(self.id, self.game, self._running_games)
+        memory = fresh_memory(self.policy, state, episode_start, self.device)
         seats = (
             None if seat is None else torch.tensor(checked_seats(seat, len(batch), self.game.facts), device=self.device)
         )
         output = self.policy(numpy_to_bits(batch, self.policy.observation).to(self.device), memory, seats)
-        legal = torch.from_numpy(mask.reshape(len(batch), width)).to(self.device)
+        legal = torch.from_numpy(masks).to(self.device)
         distribution = self.policy.distribution(output.logits, legal)
         actions = distribution.mode() if deterministic else distribution.sample(self.generator)
         chosen = self.policy.playable(actions).cpu().numpy()
         chosen = chosen[:, 0] if chosen.shape[1] == 1 and self.policy.box is None else chosen
         return (chosen[0] if single else chosen), output.memory
 
-    def _fresh_memory(self, memory: Tensor | None, starts: Any) -> Tensor | None:
-        """`memory` (m, size), reset in the rows where `starts` (m,) is true."""
-        if memory is None or starts is None:
-            return memory
-        initial = self.policy.initial_memory(len(memory))
-        rows = torch.as_tensor(np.asarray(starts, bool)).reshape(-1, 1).to(memory.device)
-        return memory if initial is None else torch.where(rows, initial, memory)
+    @property
+    def _running_games(self) -> Engine | None:
+        """The training games, where they have begun."""
+        return self.engine if self._plays and self.sampler.started else None
 
     def as_agent(self, deterministic: bool = True) -> NeuralAgent:
         """The policy as an agent that can sit at a table."""

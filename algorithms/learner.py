@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Real
@@ -15,9 +16,11 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList, Conve
 from stable_baselines3.common.logger import KVWriter, Logger
 from typing_extensions import Self
 
+from ludory.algorithms.running.callbacks import reads_steps
 from ludory.algorithms.running.divergence import diverging
 from ludory.algorithms.running.metric_logs import also_logged, checked_log_interval, formats_as_sb3
 from ludory.algorithms.running.progress import Progress
+from ludory.algorithms.sampling.step_locals import EPISODES
 from ludory.checkpoints.checkpoint import install_hint
 from ludory.data.header import header_from_json
 from ludory.envs.game import Game
@@ -86,8 +89,11 @@ class Learner(ABC):
 
     @property
     def last_step(self) -> dict[str, Any]:
-        """Local variables of the last step, for callbacks."""
+        """Variables of the last step, for `locals` of callbacks."""
         return {}
+
+    def watch_steps(self, watched: bool) -> None:  # noqa: B027
+        """Called when `learn` begins: whether callbacks may read `last_step`, which need not be made otherwise."""
 
     def check_learnt(self, metrics: Mapping[str, float]) -> None:  # noqa: B027
         """Check what an iteration learnt, given its `metrics`.
@@ -133,6 +139,7 @@ class Learner(ABC):
         total_timesteps += self.num_timesteps  # by this name, as callbacks of Stable-Baselines3 read it
         self._total_timesteps = total_timesteps
         callbacks = self._callback(callback)
+        self.watch_steps(reads_steps(callbacks))
         callbacks.on_training_start(locals(), globals())
         self._stopping = False
         formats, iterations = self.formats(self.verbose, tb_log_name), 0
@@ -198,14 +205,46 @@ class Learner(ABC):
         """Remaining share of the training, 1 at the start."""
         return 1.0 - min(1.0, max(self.num_timesteps / max(1, self._total_timesteps), self.time_share))
 
+    @property
+    def ep_info_buffer(self) -> deque[dict[str, Any]]:
+        """As in Stable-Baselines3: return `r`, length `l` and seconds `t` of the last 100 games; empty for learners that play none."""
+        return deque(maxlen=EPISODES)
+
+    @property
+    def observation_space(self) -> Any:
+        """Gymnasium's space of what a seat sees."""
+        from ludory.envs.views.common import observation_space
+
+        return observation_space(self.game.facts)
+
+    @property
+    def action_space(self) -> Any:
+        """Gymnasium's space of a seat's actions."""
+        from ludory.envs.views.common import action_space
+
+        return action_space(self.game.facts)
+
+    @property
+    def n_envs(self) -> int:
+        """Games that it trains on side by side."""
+        return int(getattr(self.config, "num_envs", 1))
+
     def get_env(self) -> Any:
         """A Stable-Baselines3 `VecEnv` of separate games, as many as it trains on, for callbacks that need one."""
         from ludory.envs.views.gymnasium_vector import make_vector_env
         from ludory.envs.views.sb3 import to_sb3
 
         if not hasattr(self, "_env"):
-            self._env = to_sb3(make_vector_env(self.game, getattr(self.config, "num_envs", 1)))
+            self._env = to_sb3(make_vector_env(self.game, self.n_envs))
         return self._env
+
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """Learn other games from now on; only for algorithms with games of their own.
+
+        Raises:
+            OptionError: its games cannot be replaced.
+        """
+        raise OptionError(f"{self.id}: its games cannot be replaced; make a new one with env=")
 
     def get_vec_normalize_env(self) -> None:
         """None: observations are not normalised (called by Stable-Baselines3's callbacks)."""

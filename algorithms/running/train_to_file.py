@@ -12,12 +12,13 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
 from ludory.algorithms.learner import Learner
 
+from .callbacks import BetweenIterations
 from .folder_lock import FileLock, is_first_process
 from .interrupt import stop_on_interrupt
 from .metric_logs import also_logged, check_logs, make_formats
 
 
-class _SaveByClock(BaseCallback):
+class _SaveByClock(BetweenIterations):
     """Saves between iterations, where a run can be resumed to the same numbers."""
 
     def __init__(self, algorithm: Learner, file: Path, every: float, deadline: float | None) -> None:
@@ -32,9 +33,6 @@ class _SaveByClock(BaseCallback):
         elif now - self._saved >= self._every:
             self._algorithm.save(self._file)
             self._saved = now
-
-    def _on_step(self) -> bool:
-        return True
 
 
 def train_to_file(

@@ -18,6 +18,7 @@ from .lanes import Lanes
 from .policy_runner import PolicyRunner
 from .rollout import Rollout, acting_rows, own_rewards, pack_bits
 from .shaping import Shaping
+from .step_locals import EpisodeBuffer, StepLocals
 
 
 class EpisodeStats(NamedTuple):
@@ -56,6 +57,8 @@ class Sampler:
     """A value function that replaces the policy's own; rollouts then contain its input."""
     version = 0
     """Version of the weights that played the last rollout."""
+    watched = False
+    """Whether callbacks may read `last_step`, which is made for them only."""
 
     def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
         self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
@@ -69,6 +72,10 @@ class Sampler:
         self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
         self._decisions = len(lanes.games)
         self.started = False
+        self.episodes = EpisodeBuffer()
+        """The games that ended last."""
+        self._step_locals = StepLocals(lanes)
+        self._last_step: dict[str, Any] = {}
 
     def _notice(self, rows: Any, seats: Any, actions: Any) -> None:
         self.player.observe_action(rows, seats, actions)
@@ -86,8 +93,13 @@ class Sampler:
 
     @property
     def last_step(self) -> dict[str, Any]:
-        """For callbacks: `dones` (N,) bool, the game ended in the last step."""
-        return {"dones": on_host(self._lengths == 0)}
+        """The last step as callbacks of Stable-Baselines3 read it, if it is `watched`; see `StepLocals`.
+
+        `actions`, `rewards` (N,) float32 without shaping, `dones` (N,) bool, `new_obs` (N, *shape), and `infos`, a dict for each of the N
+        games: with `episode`, `terminal_observation` and `TimeLimit.truncated` where one ended. Where every seat of a game decides
+        at once, actions and observations have the seats as second axis, and rewards are those of seat 0.
+        """
+        return self._last_step
 
     def state(self) -> dict[str, Tensor]:
         """Running sums and memories of unfinished games, including other players'; with the engine's state, all that a resumed run needs."""
@@ -180,7 +192,8 @@ class Sampler:
             used = self.lanes.used(joint)
             rewards = self.lanes.play(joint)
             terminated, truncated = self.lanes.ends()
-            cuts = self._cut_values(on_host(games[truncated].unique()), values)
+            cut = on_host(games[truncated].unique())
+            cuts = self._cut_values(cut, values)
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(self.lanes.over(), rewards))
             moves.append(
@@ -205,6 +218,9 @@ class Sampler:
                 }
             )
             observation = self.lanes.observe()
+            if self.watched:
+                made = policy.playable(actions), rewards, cut, ended[-1][0], observation, self.episodes
+                self._last_step = self._step_locals.made(*made)
             if on_step is not None and not on_step():
                 return Played({}, torch.empty(0), None, ended)
         last = self._values(observation, games, self.lanes.seats())
@@ -268,7 +284,10 @@ class Sampler:
         self._lengths += 1
         done = np.flatnonzero(on_host(over))
         ended = done, on_host(self._returns[done]), on_host(self._lengths[done])
+        self.episodes.add(*ended[1:])
         if len(done):
+            if self.watched:
+                self._step_locals.before_restart(done)
             self.lanes.close(*ended)
             self._begin(done)
         return ended

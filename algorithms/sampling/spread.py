@@ -26,6 +26,7 @@ from .privileged import load_value, make_privileged_value, save_value
 from .rollout import Rollout
 from .sampler import EpisodeStats, Played, Sampler, assembled, stats_of
 from .shaping import Shaping
+from .step_locals import infos_of
 from .teacher import load_teacher
 
 LOG = logging.getLogger("ludory.sampling")
@@ -171,7 +172,7 @@ class SpreadSampler(Sampler):
         self._generators: list[np.ndarray[Any, Any]] = []
         self._waiting: dict[int, tuple[Pending, Any, Order, int]] = {}
         self._typical: np.ndarray[Any, Any] | None = None
-        self._dones = np.zeros(self.engine.num_games, bool)
+        self.episodes = sampler.episodes
         self.lost = 0
         """Workers lost so far."""
 
@@ -200,11 +201,6 @@ class SpreadSampler(Sampler):
                 actor.close()
         self._actors, self._games, self._waiting = [None] * len(self._shares), [], {}
         return self._inner
-
-    @property
-    def last_step(self) -> dict[str, Any]:
-        """As `Sampler.last_step`."""
-        return {"dones": self._dones}
 
     def collect(
         self,
@@ -293,13 +289,15 @@ class SpreadSampler(Sampler):
         )
 
     def _tell(self, played: Played, on_step: Callable[[], bool]) -> bool:
-        """Call `on_step` for every step; False if it wants to stop."""
+        """Call `on_step` for every step; False if it wants to stop. `last_step` has `dones` and `infos` with `episode`, which workers send."""
         valid, decided = (played.columns[name] for name in ("valid", "decided"))
-        for step, (done, _, _) in enumerate(played.ended):
+        for step, (done, returns, lengths) in enumerate(played.ended):
+            self.episodes.add(returns, lengths)
+            if self.watched:
+                dones = np.isin(np.arange(self.engine.num_games), done)
+                self._last_step = {"dones": dones, "infos": infos_of(len(dones), done, self.episodes)}
             acting = [part[step] for part in (valid, decided) if part is not None]
             self._decisions = len(played.last) if not acting else int(torch.stack(acting).all(0).sum())
-            self._dones[:] = False
-            self._dones[done] = True
             if not on_step():
                 return False
         return True

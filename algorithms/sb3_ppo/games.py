@@ -23,6 +23,8 @@ class SB3Games:
 
     def __init__(self, env: GameVecEnv, seed: int) -> None:
         self.env, self.seed, self.started = env, seed, False
+        self.watched = True  # the model's loop makes `locals` in any case
+        self.critic = None
         self.last_step: dict[str, Any] = {}
         """Local variables of the model's loop after a step: `dones`, `infos`, `rewards`, `actions` and others."""
         self._resumed: Any = None

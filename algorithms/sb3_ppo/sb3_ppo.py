@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, network
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.sampling.step_locals import EPISODES
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import GameVecEnv, to_sb3
@@ -130,6 +132,20 @@ class SB3PPO(Algorithm):
     def get_env(self) -> GameVecEnv:
         """The games that the model trains on."""
         return self.sampler.env
+
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """As `Algorithm.set_env`."""
+        super().set_env(self.game if env is self.get_env() else env, force_reset)
+        self.sb3.set_env(self.get_env())
+
+    @property
+    def ep_info_buffer(self) -> deque[dict[str, Any]]:
+        """That of the model."""
+        return self.sb3.ep_info_buffer or deque(maxlen=EPISODES)
+
+    def _stateful(self) -> dict[str, Any]:
+        """Those of the model, whose network shares its weights with `policy`."""
+        return {"policy": self.sb3.policy, "policy.optimizer": self.sb3.policy.optimizer}
 
     def export_sb3(self, file: str | Path) -> None:
         """Write the model as Stable-Baselines3 itself does, with its optimiser and options: `MaskablePPO.load(file, env=...)`.

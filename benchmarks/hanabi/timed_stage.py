@@ -11,9 +11,8 @@ from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
 
-from stable_baselines3.common.callbacks import BaseCallback
-
 from ludory.algorithms.ppo import PPO
+from ludory.algorithms.running.callbacks import BetweenIterations
 from ludory.algorithms.running.interrupt import raise_interrupt, stop_on_interrupt
 from ludory.algorithms.running.train_to_file import training_lock
 from ludory.benchmarks.harness.result_file import write_result
@@ -50,7 +49,7 @@ class CurveFile:
         self.points = [p for p in self.points if p["stage"] != stage or p["timesteps"] <= timesteps]
 
 
-class _Clock(BaseCallback):
+class _Clock(BetweenIterations):
     """Moves the schedules, adds points to the curve, and stops the training when its time is over."""
 
     def __init__(
@@ -85,9 +84,6 @@ class _Clock(BaseCallback):
             self._next = min(self._next + self._every, self._limit)
         if seconds >= self._limit:
             self._learner.stop()
-
-    def _on_step(self) -> bool:
-        return True
 
     def save(self, seconds: float, score: dict[str, float]) -> None:
         """Write a point and the weights; the clock goes on from `seconds`."""

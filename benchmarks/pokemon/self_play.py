@@ -12,9 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from stable_baselines3.common.callbacks import BaseCallback
-
 from ludory.algorithms.ppo import PPO
+from ludory.algorithms.running.callbacks import BetweenIterations
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.benchmarks.harness.benchmark import Result, benchmark
@@ -128,7 +127,7 @@ def run(options: PokemonPPOOptions) -> Result:
     return Result(options.out / f"pokemon-ppo-{options.game}-seed{options.seed}.json", report, _shown, _chart)
 
 
-class _StopAt(BaseCallback):
+class _StopAt(BetweenIterations):
     """Ends the training between two iterations once it has made so many decisions."""
 
     def __init__(self, model: PPO, decisions: int) -> None:
@@ -138,9 +137,6 @@ class _StopAt(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self._algorithm.num_timesteps >= self._decisions:
             self._algorithm.stop()
-
-    def _on_step(self) -> bool:
-        return True
 
 
 def _start(options: PokemonPPOOptions, folder: Path) -> str | None:

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stable_baselines3.common.callbacks import BaseCallback
-
 from ludory.agents.evaluation.beside import ScoreBeside, score_beside_baseline
 from ludory.algorithms.config import smaller_batches
+from ludory.algorithms.running.callbacks import BetweenIterations
 from ludory.algorithms.running.folder_lock import FolderLock
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.tuned.settings import TunedSettings
@@ -296,7 +295,7 @@ def _scores(sweep: Sweep, settings: Mapping[str, Any]) -> Iterator[tuple[int, fl
         yield until, _scored(sweep, model).agent.mean, spent
 
 
-class _StopAt(BaseCallback):
+class _StopAt(BetweenIterations):
     """Ends `learn` before the first iteration behind `timesteps`; schedules stay those of the whole training."""
 
     def __init__(self, timesteps: int) -> None:
@@ -307,9 +306,6 @@ class _StopAt(BaseCallback):
         learner: Any = self.model
         if learner.num_timesteps >= self._timesteps:
             learner.stop()
-
-    def _on_step(self) -> bool:
-        return True
 
 
 def _scored(sweep: Sweep, model: Any) -> ScoreBeside:
