@@ -89,6 +89,10 @@ LEAGUE_GAMES = 512
 """Games that a league's learner plays side by side, unless its options say otherwise."""
 
 
+BY_LENGTH = ("num_envs", "n_steps", "batch_size", "batch_columns", "unit", "slice_steps", "learner_options")
+"""Fields of configs whose defaults depend on the length of a training; see `smaller_batches`, and `unit` of a league."""
+
+
 def smaller_batches(config: Any, timesteps: int) -> dict[str, int]:
     """Fields of a config with which `timesteps` are at least about eight iterations, where its own would make fewer than four.
 

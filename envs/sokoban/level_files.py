@@ -200,7 +200,7 @@ def _rows_in(line: str, inside: bool) -> list[str]:
 def _is_damaged_row(line: str, inside: bool) -> bool:
     """Whether a line with other characters is more of a row than of text: most of it belongs to rows, and so do its ends."""
     symbols = "#@+$*.-_" + ("|0123456789" if "|" in line else "")
-    if 2 * sum(map(line.count, symbols)) <= len("".join(line.split())):
+    if line.lstrip().startswith((";", "::")) or 2 * sum(map(line.count, symbols)) <= len("".join(line.split())):
         return False
     within = line.strip(" \t0123456789-_|")
     return inside or (len(within) > 2 and within[0] == within[-1] == "#")
@@ -225,9 +225,10 @@ def _titles(texts: list[list[str]]) -> list[str]:
     keyed = [[(at, found[1]) for at, line in enumerate(lines) if (found := _TITLE.match(line))] for lines in texts]
     before = bool(keyed[0]) and not keyed[-1]
     for gap, lines in enumerate(texts):
+        empty = [at for at, line in enumerate(lines) if not line] or [-1]
         for at, title in keyed[gap]:
             # A title belongs to the level that no empty line divides it from.
-            apart, apart_below = "" in lines[:at], "" in lines[at:]
+            apart, apart_below = 0 <= empty[0] < at, empty[-1] > at
             to_next = apart if apart != apart_below else before
             if gap < count and (gap == 0 or to_next):
                 above[gap] = title

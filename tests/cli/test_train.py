@@ -174,6 +174,19 @@ def test_a_short_training_is_short_and_ends_with_a_score_and_what_to_type(tmp_pa
     assert f"ludory eval {file} hanabi/iggi --game HanabiTiny2P-v0" in out
 
 
+def test_a_resumed_run_says_which_settings_of_the_short_run_go_on(tmp_path, capsys):
+    command = [*TINY, "--hidden", "16", "--eval-games", "0", "--resume", "--out", str(tmp_path / "m.ludory")]
+    kept = "goes on with the settings that it began with: n_steps=8, batch_size=16"
+    for timesteps in (512, 560):
+        assert main([*command, "--timesteps", str(timesteps)]) == 0
+        assert "goes on" not in capsys.readouterr().out
+    assert main([*command, "--timesteps", "4096"]) == 0
+    out = capsys.readouterr().out
+    assert kept in out
+    assert "a new training of 4,096 timesteps takes n_steps=64, batch_size=64" in out
+    assert "name another file with --out" in out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "line"),

@@ -78,12 +78,10 @@ def bank(argv: list[str]) -> int:
     from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
     from ludory.envs.make import make_game
     from ludory.envs.sokoban.bank import RoomFile, of_split, room_hashes, write_bank
-    from ludory.envs.sokoban.level_files import read_levels
     from ludory.envs.sokoban.levels import alike
 
     if chosen.levels is not None:
-        found = read_levels(chosen.levels, chosen.skip_bad)
-        rooms, found = alike(found, chosen.size, chosen.boxes, chosen.skip_bad)
+        rooms, found = alike(_levels_in(chosen.levels, chosen.skip_bad), chosen.size, chosen.boxes, chosen.skip_bad)
         _tell(found)
         rooms = of_split(rooms, chosen.split)
     else:
@@ -99,6 +97,17 @@ def bank(argv: list[str]) -> int:
     write_bank(chosen.out, RoomFile(rooms, hashes, lengths))
     print(f"{chosen.out}: {_described(_Rooms(str(chosen.out), hashes, lengths))}")
     return 0
+
+
+def _levels_in(file: Path, skip_bad: bool) -> LevelFile:
+    """Levels of a level file, a folder of them or a bank."""
+    from ludory.envs.sokoban.bank import read_bank
+    from ludory.envs.sokoban.level_files import Level, LevelFile, read_levels
+
+    if file.suffix != ".npz":
+        return read_levels(file, skip_bad)
+    rooms = read_bank(file).codes
+    return LevelFile([Level(room, "", str(file), number) for number, room in enumerate(rooms, 1)], [])
 
 
 def _tell(found: LevelFile) -> None:
@@ -137,17 +146,12 @@ class _LevelsOptions:
 def levels(argv: list[str]) -> int:
     """Write levels; returns the exit code."""
     chosen = parse(_LevelsOptions, argv, "sokoban levels")
-    from ludory.envs.sokoban.bank import read_bank
-    from ludory.envs.sokoban.level_files import ENDINGS, Level, LevelFile, levels_text, read_levels
+    from ludory.envs.sokoban.level_files import ENDINGS, levels_text
 
     check_ending("--out", chosen.out, *ENDINGS)
     if chosen.out is not None:
         check_new(chosen.out)
-    if chosen.file.suffix == ".npz":
-        rooms = read_bank(chosen.file).codes
-        found = LevelFile([Level(room, "", str(chosen.file), number) for number, room in enumerate(rooms, 1)], [])
-    else:
-        found = read_levels(chosen.file, chosen.skip_bad)
+    found = _levels_in(chosen.file, chosen.skip_bad)
     _tell(found)
     text = levels_text(found.levels, chosen.format)
     if chosen.out is None:

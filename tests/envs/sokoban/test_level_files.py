@@ -50,6 +50,7 @@ def drawn(codes: np.ndarray) -> str:
         "  #####\n  #@$.#\n  ####",
         f"\n\n{ROOM}\n-----\n",
         f"A collection of Sokoban #1 (easy)\n\n{ROOM}\n\nBob\n\n{ROOM}\nComment: last",
+        f":: ### ::\n{ROOM}\n; ###\n{ROOM}",
     ],
 )
 def test_level_files_of_all_collections_and_editors_are_read(tmp_path, text):

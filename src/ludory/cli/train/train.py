@@ -178,6 +178,8 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
                 )
                 print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
             continue
+        if model.num_timesteps:
+            _say_kept(chosen, rest, kind, model, stage)
         with log_on_stderr(), _sampled(model, chosen):
             interrupted = train_to_file(
                 model,
@@ -355,6 +357,25 @@ def _say_settings(chosen: _Options, kind: Any, stage: PlannedStage, tuned: Tuned
         lines.append(seats)
     for line in lines:
         print(f"{chosen.algorithm} for {game.id or game.name}: {line}", flush=True)
+
+
+def _say_kept(chosen: _Options, rest: list[str], kind: Any, model: Any, stage: PlannedStage) -> None:
+    """Say which settings a resumed run keeps where a new training of the length now asked for would begin with others."""
+    from ludory.algorithms.config import BY_LENGTH
+
+    if chosen.env is None:
+        return
+    new = stage.config or _stages(chosen, rest, kind, None)[0].config
+    kept = {name: getattr(model.config, name) for name in BY_LENGTH if name in new}
+    other = {name: new[name] for name, value in kept.items() if value != new[name]}
+    if other:
+        ours, theirs = (", ".join(f"{name}={values[name]}" for name in other) for values in (kept, other))
+        length = f"{chosen.timesteps:,} timesteps" if chosen.timesteps else "the usual length"
+        print(
+            f"{chosen.algorithm} for {model.game.id or model.game.name}: goes on with the settings that it began with: {ours}; "
+            f"a new training of {length} takes {theirs}, so its result differs: for that, name another file with --out",
+            flush=True,
+        )
 
 
 def _preset(rest: list[str]) -> str:
