@@ -43,6 +43,13 @@ def test_the_first_training_reaches_what_the_readme_says():
     assert f"GAME := {game}" in (ROOT / "Makefile").read_text(encoding="utf-8"), "make demo trains the same"
 
 
+def test_the_demo_prints_the_range_that_the_readme_says():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (lead,) = re.findall(r"^DEMO_LEAD := (.+)$", makefile, re.MULTILINE)
+    assert f"Expect {lead} points over hanabi/iggi" in README
+    assert "@echo 'Expect $(DEMO_LEAD) points over hanabi/iggi" in makefile.split("demo:")[1]
+
+
 def test_the_readme_is_one_screen():
     assert len(README.splitlines()) <= 110
 
