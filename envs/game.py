@@ -98,7 +98,7 @@ class GameFacts:
     seats_leave: bool | None = None
     """Whether a seat may be out before the game ends. None: follows from the fields, see `Game.seats_leave`."""
     seats_wait: bool | None = None
-    """Whether a seat of a simultaneous game may have nothing to decide. None: follows from the fields, see `Game.seats_wait`."""
+    """Whether a seat to move may have nothing to decide, as in simultaneous games. None: follows from the fields, see `Game.seats_wait`."""
     network: str | None = None
     """Id of the network that policy="auto" makes, where hidden layers over the observation are not the right one."""
 
@@ -548,7 +548,7 @@ class Game:
 
     @property
     def seats_wait(self) -> bool:
-        """True if a living seat of a simultaneous game may have nothing to decide. `Engine.deciding` then differs from `alive`."""
+        """True if a living seat that would move may have nothing to decide; in simultaneous games `Engine.deciding` then differs from `alive`."""
         return "deciding" in self.fields if self.facts.seats_wait is None else self.facts.seats_wait
 
     @staticmethod

@@ -88,7 +88,7 @@ def adapted_game(
 
 
 def one_seat_facts(
-    name: str, observation: ObservationSpec, actions: Actions, longest_game: int = NO_LIMIT
+    name: str, observation: ObservationSpec, actions: Actions, longest_game: int = NO_LIMIT, seats_wait: bool = False
 ) -> GameFacts:
     """Facts of an environment with one agent; whether it has hidden information is unknown, and makes no difference."""
     return GameFacts(
@@ -104,6 +104,7 @@ def one_seat_facts(
         longest_game=longest_game,
         min_return=-np.inf,
         max_return=np.inf,
+        seats_wait=seats_wait,
     )
 
 

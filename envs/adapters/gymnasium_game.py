@@ -22,11 +22,10 @@ from ludory.envs.game import Game
 from ludory.errors import LudoryError, OptionError, PluginError, UnknownIdError
 from ludory.plugins.requirements import missing_dependency
 
+from .contract import Masks, finite_reward, started, stepped
 from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game, one_seat_facts
-from .spaces import Actions, Observations
+from .spaces import MASK, Actions, Observations
 
-MASK = "action_mask"
-"""Key of the legal actions in an `info` or an observation."""
 TRIED_STEPS, TRIED_SECONDS = 64, 1.0
 """Largest number of steps that are played to measure the time of a step, and the time after which no further one is begun."""
 
@@ -34,47 +33,44 @@ TRIED_STEPS, TRIED_SECONDS = 64, 1.0
 class GymnasiumEnvironment(AdaptedEnvironment):
     """One `gymnasium.Env` in a `PooledEngine`.
 
-    Legal masks are read from info["action_mask"], else from the environment's `action_masks()`.
+    Legal masks are read from the observation, else from info["action_mask"], else from the environment's `action_masks()`.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        self.env = env
-        self.observations, self.actions = Observations(env.observation_space), Actions(env.action_space)
+        self.env, self.actions = env, Actions(env.action_space)
+        self.observations, self._masks = (
+            Observations(env.observation_space, self.actions),
+            Masks(type(env.unwrapped).__name__),
+        )
         self._mask_method: Callable[[], Any] | None = None
         if env.has_wrapper_attr("action_masks"):
             self._mask_method = env.get_wrapper_attr("action_masks")
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
         """Reset the environment; write observation and mask."""
-        seen, info = self.env.reset(seed=seed, options=dict(options) or None)
+        seen, info = started(self.env, seed, options)
         self.observations.write(seen, row.observations[0])
-        self._write_mask(info, row)
+        self._masks.write(self.mask(seen, info), row.legal[0], begins=True)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
         """Step the environment; write observation, reward, ends and mask."""
-        seen, reward, terminated, truncated, info = self.env.step(self.actions.value(action))
+        seen, reward, terminated, truncated, info = stepped(self.env, self.actions.value(action))
         self.observations.write(seen, row.observations[0])
-        row.rewards[0] = reward
+        row.rewards[0] = finite_reward(reward)
         row.terminated[...] = terminated
         row.truncated[...] = truncated and not terminated
-        self._write_mask(info, row)
+        if not (terminated or truncated):
+            self._masks.write(self.mask(seen, info), row.legal[0])
 
-    def _write_mask(self, info: Mapping[str, Any], row: Row) -> None:
-        mask = info.get(MASK)
-        if mask is None and self._mask_method is not None:
-            mask = self._mask_method()
-        if mask is not None:
-            row.legal[0] = flat_mask(mask)
+    def mask(self, seen: Any, info: Mapping[str, Any]) -> Any:
+        """The legal actions, one mask or one per head; None if the environment does not say."""
+        mask = self.observations.mask(seen)
+        mask = info.get(MASK) if mask is None else mask
+        return self._mask_method() if mask is None and self._mask_method is not None else mask
 
     def picture(self, mode: str) -> Any:
         """The frame or text that the outermost wrapper renders; None if it was made for another render mode."""
         return self.env.render() if self.env.render_mode == mode else None
-
-
-def flat_mask(mask: Any) -> NDArray[np.bool_]:
-    """Legal actions (A,) from one mask, or from one mask per head."""
-    parts = mask if isinstance(mask, tuple | list) else [mask]
-    return np.concatenate([np.ravel(part) for part in parts]).astype(bool)
 
 
 def make_game(environment: str, **options: Any) -> Game:
@@ -190,10 +186,11 @@ def game_of_maker(
     env = (maker if callable(maker) else maker[0])(None)
     try:
         trial = GymnasiumEnvironment(env)
+        seconds = _seconds_per_step(trial)
     except OptionError as error:
         raise OptionError(f"{name}: {error}") from error
     facts = one_seat_facts(name, trial.observations.spec, trial.actions, _limit(env))
-    return adapted_game(facts, maker, GymnasiumEnvironment, env, _seconds_per_step(env))
+    return adapted_game(facts, maker, GymnasiumEnvironment, env, seconds)
 
 
 def _limit(env: gymnasium.Env[Any, Any]) -> int:
@@ -203,18 +200,22 @@ def _limit(env: gymnasium.Env[Any, Any]) -> int:
     return NO_LIMIT
 
 
-def _seconds_per_step(env: gymnasium.Env[Any, Any]) -> float:
+def _seconds_per_step(trial: GymnasiumEnvironment) -> float:
     """Median wall-clock time of a step under random actions: a first step is often slow."""
+    env = trial.env
     env.action_space.seed(0)
     times: list[float] = []
     over = True
     while len(times) < TRIED_STEPS and sum(times) < TRIED_SECONDS:
-        if over:
-            _, info = env.reset(seed=0)
-            if info.get(MASK) is not None or env.has_wrapper_attr("action_masks"):
-                return 0.0  # random actions may be illegal
-        started = perf_counter()
-        *_, terminated, truncated, _ = env.step(env.action_space.sample())
-        times.append(perf_counter() - started)
+        if over and trial.mask(*started(env, 0, {})) is not None:
+            return 0.0  # random actions may be illegal
+        begun = perf_counter()
+        try:
+            *_, terminated, truncated, _ = stepped(env, env.action_space.sample())
+        except LudoryError:
+            raise
+        except Exception:  # where it is played, this is told with the last actions, or the environment is made again
+            break
+        times.append(perf_counter() - begun)
         over = terminated or truncated
-    return float(np.median(times))
+    return float(np.median(times)) if times else 0.0

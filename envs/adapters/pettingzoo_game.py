@@ -22,9 +22,10 @@ from ludory.envs.game import Game, GameFacts, Head
 from ludory.errors import OptionError, UnknownIdError
 from ludory.plugins.requirements import missing_dependency
 
+from .contract import finite_reward, flat_mask, reset, started, stepped
 from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game
-from .gymnasium_game import MASK, NamedEnvironment, attribute, flat_mask
-from .spaces import Actions, Observations
+from .gymnasium_game import NamedEnvironment, attribute
+from .spaces import MASK, Actions, Observations
 
 FAMILIES = ("classic", "butterfly", "atari", "sisl")
 """Modules of PettingZoo with its environments."""
@@ -43,10 +44,9 @@ class AgentSpaces:
 
     def __init__(self, env: Env) -> None:
         self.agents = list(env.possible_agents)
+        self.actions = [Actions(env.action_space(agent)) for agent in self.agents]
         spaces = [env.observation_space(agent) for agent in self.agents]
-        self._split = [isinstance(s, gymnasium.spaces.Dict) and {"observation", MASK} <= set(s.spaces) for s in spaces]
-        inner = [s["observation"] if split else s for s, split in zip(spaces, self._split, strict=True)]
-        self._observations = [Observations(space) for space in inner]
+        self._observations = [Observations(*pair) for pair in zip(spaces, self.actions, strict=True)]
         self.spec = self._observations[0].spec
         for agent, other in zip(self.agents, self._observations, strict=True):
             if (other.spec.shape, other.spec.dtype) != (self.spec.shape, self.spec.dtype):
@@ -54,7 +54,6 @@ class AgentSpaces:
                     f"{agent} sees {other.spec.dtype} {other.spec.shape}, {self.agents[0]} {self.spec.dtype} {self.spec.shape}: "
                     "all agents must see the same; wrap the environment, e.g. with supersuit.pad_observations_v0"
                 )
-        self.actions = [Actions(env.action_space(agent)) for agent in self.agents]
         self.box, self.heads = self.actions[0].box, self._common_heads()
 
     def _common_heads(self) -> tuple[Head, ...]:
@@ -71,9 +70,8 @@ class AgentSpaces:
         self, seat: int, seen: Any, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]
     ) -> None:
         """Write what a seat sees and its legal actions."""
-        given = info.get(MASK)
-        if self._split[seat]:
-            given, seen = seen[MASK], seen["observation"]
+        given = self._observations[seat].mask(seen)
+        given = info.get(MASK) if given is None else given
         self._observations[seat].write(seen, observation)
         start = 0
         legal = None if given is None else flat_mask(given)
@@ -93,7 +91,7 @@ class AecEnvironment(AdaptedEnvironment):
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
         """Reset the environment; write what every agent sees."""
-        self.env.reset(seed=seed, options=dict(options) or None)
+        reset(self.env, seed, options)
         self._show(row)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
@@ -118,7 +116,7 @@ class AecEnvironment(AdaptedEnvironment):
 
     def _add_rewards(self, row: Row) -> None:
         for agent, reward in self.env.rewards.items():
-            row.rewards[self._number[agent]] += reward
+            row.rewards[self._number[agent]] += finite_reward(reward)
 
     def _done(self, agent: str) -> bool:
         return bool(self.env.terminations[agent] or self.env.truncations[agent])
@@ -147,7 +145,7 @@ class ParallelEnvironment(AdaptedEnvironment):
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
         """Reset the environment; write what every agent sees."""
-        seen, infos = self.env.reset(seed=seed, options=dict(options) or None)
+        seen, infos = started(self.env, seed, options)
         present = np.array([agent in self.env.agents for agent in self.seats.agents])
         row.alive[:], row.deciding[:] = present, present
         self._show(seen, infos, row)
@@ -156,10 +154,10 @@ class ParallelEnvironment(AdaptedEnvironment):
         """Step the environment with the actions of all agents that are left."""
         seats = enumerate(self.seats.agents)
         given = {agent: self.seats.actions[k].value(action[k]) for k, agent in seats if agent in self.env.agents}
-        seen, rewards, terminated, truncated, infos = self.env.step(given)
+        seen, rewards, terminated, truncated, infos = stepped(self.env, given)
         cut = False
         for seat, agent in enumerate(self.seats.agents):
-            row.rewards[seat] = rewards.get(agent, 0.0)
+            row.rewards[seat] = finite_reward(rewards.get(agent, 0.0))
             if agent in given and (terminated.get(agent) or truncated.get(agent)):
                 cut = cut or not terminated.get(agent)
                 row.seat_terminated[seat] = True
@@ -261,9 +259,9 @@ def game_of_maker(
     env = (maker if callable(maker) else maker[0])(None)
     try:
         seats = AgentSpaces(env)
+        kind, seconds = _trial(env, len(seats.agents))
     except OptionError as error:
         raise OptionError(f"{name}: {error}") from error
-    kind, seconds = _trial(env, len(seats.agents))
     turns: Literal["sequential", "simultaneous"] = "sequential" if isinstance(env, AECEnv) else "simultaneous"
     facts = GameFacts(
         name,
@@ -311,7 +309,7 @@ def _draw(space: gymnasium.spaces.Space[Any], seen: Any, info: Mapping[str, Any]
 
 
 def _aec_return(env: AECEnv[Any, Any, Any], seed: int, random: np.random.Generator) -> tuple[NDArray[np.float64], int]:
-    env.reset(seed=seed)
+    reset(env, seed, {})
     total, steps = dict.fromkeys(env.possible_agents, 0.0), 0
     while env.agents and steps < TRIAL_STEPS:
         agent = env.agent_selection
@@ -320,7 +318,7 @@ def _aec_return(env: AECEnv[Any, Any, Any], seed: int, random: np.random.Generat
         env.step(None if done else _draw(env.action_space(agent), seen, env.infos.get(agent, {}), random))
         if not done:
             for other, reward in env.rewards.items():
-                total[other] += reward
+                total[other] += finite_reward(reward)
         steps += 1
     return np.array([total[agent] for agent in env.possible_agents]), steps
 
@@ -328,12 +326,12 @@ def _aec_return(env: AECEnv[Any, Any, Any], seed: int, random: np.random.Generat
 def _parallel_return(
     env: ParallelEnv[Any, Any, Any], seed: int, random: np.random.Generator
 ) -> tuple[NDArray[np.float64], int]:
-    seen, infos = env.reset(seed=seed)
+    seen, infos = started(env, seed, {})
     total, steps = dict.fromkeys(env.possible_agents, 0.0), 0
     while env.agents and steps < TRIAL_STEPS:
         actions = {a: _draw(env.action_space(a), seen[a], infos.get(a, {}), random) for a in env.agents}
-        seen, rewards, _, _, infos = env.step(actions)
+        seen, rewards, _, _, infos = stepped(env, actions)
         for agent, reward in rewards.items():
-            total[agent] += reward
+            total[agent] += finite_reward(reward)
         steps += 1
     return np.array([total[agent] for agent in env.possible_agents]), steps

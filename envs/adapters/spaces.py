@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Box, Head, ObservationSpec, flat_segments
 from ludory.errors import OptionError
+
+MASK = "action_mask"
+"""Key of the legal actions in an `info` or an observation, as RLlib and PettingZoo have it."""
 
 
 class _Leaf(NamedTuple):
@@ -58,17 +61,45 @@ def _leaves(space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> Iterator[_L
         )
 
 
+def _mask_key(space: spaces.Dict, actions: Actions) -> str | None:
+    """The key of a Dict observation that holds the legal actions: "action_mask", or Tianshou's "mask" beside "obs"; None if there is none.
+
+    Raises:
+        OptionError: its size is not the number of actions.
+    """
+    key = MASK if MASK in space.spaces else "mask" if {"obs", "mask"} <= set(space.spaces) else None
+    if key is None or actions.box is not None:
+        return None
+    size, count = sum(leaf.size for leaf in _leaves(space[key])), sum(head.size for head in actions.heads)
+    if size != count:
+        raise OptionError(
+            f"the observation's {key!r} has {size} entries, must have one for each of the {count} actions; rename the key if it is no mask"
+        )
+    return key
+
+
 class Observations:
     """Writes observations of a space into arrays of `spec`.
 
     A Box keeps its shape; 64-bit floats become 32-bit floats. Discrete values are one-hot. Dict and Tuple are flattened, with a segment
-    per key, named "position" or, if nested, "arm.angle".
+    per key, named "position" or, if nested, "arm.angle". A Dict may hold the mask of the legal actions, which is no part of `spec`;
+    what is left beside it is taken as it is if it is one key, such as "observation".
+
+    Args:
+        space: of the observations.
+        actions: those that a mask is about; None: there is no mask.
 
     Raises:
-        OptionError: the space contains something else, such as text.
+        OptionError: the space contains something else, such as text, or a mask of another size.
     """
 
-    def __init__(self, space: spaces.Space[Any]) -> None:
+    def __init__(self, space: spaces.Space[Any], actions: Actions | None = None) -> None:
+        self._mask_key: str | None = None
+        self._inner: str | None = None
+        if isinstance(space, spaces.Dict) and actions is not None and (key := _mask_key(space, actions)):
+            rest = {name: part for name, part in space.spaces.items() if name != key}
+            self._mask_key, self._inner = key, next(iter(rest)) if len(rest) == 1 else None
+            space = spaces.Dict(rest) if self._inner is None else rest[self._inner]
         self._leaves = list(_leaves(space))
         self._whole = len(self._leaves) == 1 and not self._leaves[0].path and isinstance(space, spaces.Box)
         low, high = 0.0, 1.0
@@ -85,25 +116,61 @@ class Observations:
         segments = flat_segments({leaf.name: leaf.size for leaf in self._leaves})
         self.spec = ObservationSpec("observation", shape, dtype, segments, low, high)
 
+    def mask(self, value: Any) -> Any:
+        """The legal actions that an observation holds; None: the space has no key for them, or the observation leaves it out."""
+        return value.get(self._mask_key) if self._mask_key is not None and isinstance(value, Mapping) else None
+
     def write(self, value: Any, out: NDArray[Any]) -> None:
-        """Write `value` to `out` of `spec.shape`."""
-        if self._whole:
-            out[...] = np.reshape(value, out.shape)
-            return
-        for leaf, segment in zip(self._leaves, self.spec.segments, strict=True):
-            part = value
-            for key in leaf.path:
-                part = part[key]
-            place = out[segment.start : segment.start + segment.length]
-            if isinstance(leaf.space, spaces.Discrete):
-                place[:] = 0
-                place[int(part) - int(leaf.space.start)] = 1
-            elif isinstance(leaf.space, spaces.MultiDiscrete):
-                start = np.concatenate([[0], np.cumsum(leaf.space.nvec.ravel())[:-1]])
-                place[:] = 0
-                place[start + np.ravel(part) - leaf.space.start.ravel()] = 1
-            else:
-                place[:] = np.ravel(part)
+        """Write `value` to `out` of `spec.shape`.
+
+        Raises:
+            OptionError: it is not of the space, or not finite.
+        """
+        try:
+            seen = value if self._inner is None else value[self._inner]
+            with np.errstate(over="ignore", invalid="ignore"):  # `_check_finite` says more
+                for leaf, segment in zip(self._leaves, self.spec.segments, strict=True):
+                    place = out if self._whole else out[segment.start : segment.start + segment.length]
+                    _write(leaf.space, _at(seen, leaf.path), place)
+        except (TypeError, ValueError, KeyError, IndexError) as error:
+            why = f"it lacks {error}" if isinstance(error, KeyError) else error
+            raise OptionError(f"the observation, a {type(value).__name__}, is not of its space: {why}") from error
+        if out.dtype.kind == "f" and not np.isfinite(out).all():
+            raise self._not_finite(seen, out)
+
+    def _not_finite(self, seen: Any, out: NDArray[Any]) -> OptionError:
+        """The error for an observation that holds NaN or infinity."""
+        entry = int(np.flatnonzero(~np.isfinite(out.ravel()))[0])
+        number, where, leaf = out.ravel()[entry], "", self._leaves[0]
+        if not self._whole:
+            k, segment = next((k, s) for k, s in enumerate(self.spec.segments) if entry < s.start + s.length)
+            leaf, entry, where = self._leaves[k], entry - segment.start, f" at {segment.name!r}"
+        given = np.ravel(_at(seen, leaf.path))[entry]
+        what = "NaN" if np.isnan(number) else str(number)
+        if np.isfinite(np.float64(given)):
+            return OptionError(
+                f"entry {entry} of the observation{where} is {given:g}, which becomes {what} in float32; scale the observation"
+            )
+        return OptionError(f"entry {entry} of the observation{where} is {what}, must be a finite number")
+
+
+def _at(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _write(space: spaces.Space[Any], part: Any, place: NDArray[Any]) -> None:
+    """Write a value of a space that is neither Dict nor Tuple."""
+    if not isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
+        place[...] = np.reshape(part, place.shape)
+        return
+    sizes = np.ravel(space.n if isinstance(space, spaces.Discrete) else space.nvec)
+    chosen = np.ravel(part) - np.ravel(space.start)
+    if chosen.shape != sizes.shape or not ((chosen >= 0) & (chosen < sizes)).all():
+        raise ValueError(f"{part} is no value of {space}")
+    place[:] = 0
+    place[np.cumsum(sizes) - sizes + chosen] = 1
 
 
 class Actions:

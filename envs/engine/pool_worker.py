@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.errors import LudoryError
+
 IDLE, STEP, RESET = 0, 1, 2
 """Orders to an environment, one byte per environment."""
 GO, GO_WITH_OPTIONS, CALL, DONE, FAULTS, READY, QUIT = b"g", b"o", b"c", b"d", b"f", b"r", b"q"
@@ -94,6 +96,11 @@ class EnvironmentFault(NamedTuple):
     text: str
 
 
+def told(error: Exception) -> str:
+    """The text of a fault: the message of an error of Ludory, which says what to do, else the traceback."""
+    return str(error) if isinstance(error, LudoryError) else traceback.format_exc()
+
+
 class GameBlock(Protocol):
     """The games of one worker, for pools in which one object plays many games. It writes to its rows of the pool's arrays.
 
@@ -166,8 +173,8 @@ class EnvironmentBlock:
                         self._start_ahead(k, environment)
                 else:
                     environment.reset(int(seeds[row]), options.get(row, {}), self._rows[k])
-            except Exception:
-                faults.append(EnvironmentFault(row, traceback.format_exc()))
+            except Exception as error:
+                faults.append(EnvironmentFault(row, told(error)))
                 self._drop(k)
         self._orders[:] = IDLE
         return faults
@@ -220,8 +227,8 @@ def work(
             if isinstance(made, GameBlocks)
             else EnvironmentBlock(made, start, arrays, names, new_game)
         )
-    except Exception:
-        connection.send_bytes(FAULTS + pickle.dumps([EnvironmentFault(start, traceback.format_exc())]))
+    except Exception as error:
+        connection.send_bytes(FAULTS + pickle.dumps([EnvironmentFault(start, told(error))]))
         return
     connection.send_bytes(READY)
     try:
@@ -240,8 +247,8 @@ def _called(block: GameBlock, start: int, method: str, arguments: tuple[Any, ...
     """The answer to a CALL."""
     try:
         return DONE + pickle.dumps(getattr(block, method)(*arguments))
-    except Exception:
-        return FAULTS + pickle.dumps([EnvironmentFault(start, traceback.format_exc())])
+    except Exception as error:
+        return FAULTS + pickle.dumps([EnvironmentFault(start, told(error))])
 
 
 def _die_with_parent() -> None:

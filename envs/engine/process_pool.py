@@ -307,10 +307,11 @@ class ProcessPool:
         return np.unique(np.concatenate(rows))
 
     def _error(self, found: list[tuple[int | None, EnvironmentFault]]) -> WorkerError:
-        number, (row, text) = found[0]
+        number, (row, text) = min(found, key=lambda one: one[1].row)  # the same whichever worker answered first
         if number is None:
             lines = text.rstrip()
-            return WorkerError(f"environment {row} failed after the actions {self._last_actions(row)}:\n{lines}")
+            between = "\n" if "\n" in lines else " "
+            return WorkerError(f"environment {row} failed after the actions {self._last_actions(row)}:{between}{lines}")
         worker = self._workers[number]
         shown = "\n".join(
             f"  environment {k}, last actions {self._last_actions(k)}"
