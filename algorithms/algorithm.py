@@ -49,7 +49,7 @@ from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
 from .config import AlgorithmConfig, LearnerConfig, make_config, playing_seats
-from .learner import Learner, game_to_load, needed_game
+from .learner import Learner, game_to_load, needed_env
 from .prediction import fresh_memory, legal_masks, warn_of_missing_masks
 
 LOG = logging.getLogger("ludory.algorithm")
@@ -95,10 +95,11 @@ class Algorithm(Learner):
         **config: Any,
     ) -> None:
         self.verbose, self.tensorboard_log = verbose, tensorboard_log
-        game = needed_game(env, self.id)
+        names = [field.name for field in dataclasses.fields(self.config_class)]
+        game, made_with = needed_env(env, self.id, names, config)
         if not self.continuous:
             game.need(self.id, "heads")
-        super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **config}))
+        super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **made_with, **config}))
         self.policy_spec = complete(parse_policy(suited_policy(policy, game.facts)), self._policy_wishes())
         self.device = _device(self.config.device)
         self._open_source()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,8 +73,9 @@ class Learner(ABC):
 
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
-        """Fields of the config with other defaults for this game."""
-        return {}
+        """Fields of the config with other defaults for this game: as many games as environments that were handed in."""
+        count, names = getattr(game.engine, "num_envs", None), [field.name for field in fields(cls.config_class)]
+        return {} if count is None or "num_envs" not in names else {"num_envs": count}
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """Run one iteration; returns metrics to log, or None if `on_step` returned False.
@@ -311,23 +313,56 @@ def _loaded(
 
 def game_of(env: Any) -> Game:
     """The game of an id, a `Game`, one of Ludory's environments, or anything that `game_of_object` accepts."""
-    game = env if isinstance(env, type) else getattr(getattr(env, "unwrapped", env), "game", env)
-    if isinstance(game, str | Game):
-        return make_game(game)
-    from ludory.envs.adapters.objects import game_of_object  # imports Gymnasium and PettingZoo
+    return _game_and_fields(env)[0]
 
-    return game_of_object(env)
+
+def _game_and_fields(env: Any) -> tuple[Game, dict[str, Any]]:
+    """The game of `env`, and the fields of a config that `env` was made with if it is a view."""
+    if isinstance(env, str | Game):
+        return make_game(env), {}
+    from ludory.envs.adapters.objects import handed_in  # imports Gymnasium and PettingZoo
+
+    return handed_in(env)
 
 
 def needed_game(env: Any, id: str) -> Game:
-    """As `game_of`, for the learner `id`.
+    """As `game_of`, for the learner `id`, which has no options for seats.
 
     Raises:
-        OptionError: `env` is None.
+        OptionError: `env` is None, or was made with `seats=` or `others=`.
+    """
+    return needed_env(env, id, (), {})[0]
+
+
+def needed_env(env: Any, id: str, names: Collection[str], config: Mapping[str, Any]) -> tuple[Game, dict[str, Any]]:
+    """The game of `env` for the learner `id`, and the fields of its config that `env` was made with.
+
+    Args:
+        env: as for `game_of`.
+        id: of the learner.
+        names: all fields of its config.
+        config: those that were given.
+
+    Raises:
+        OptionError: `env` is None, or was made with a seat or an opponent that the learner has no field for, or with something
+            else than `config` says.
     """
     if env is None:
         raise OptionError(f"{id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
-    return game_of(env)
+    game, made_with = _game_and_fields(env)
+    said = ", ".join(f"{name}={value!r}" for name, value in made_with.items())
+    again = f"type env={game.id!r}" if game.id else "give the game itself"
+    if lacking := [name for name in ("seats", "others") if name in made_with and name not in names]:
+        raise OptionError(
+            f"this environment was made with {said}, and {id} has no option {' or '.join(lacking)}; {again} to leave them out"
+        )
+    for name, value in made_with.items():
+        if name in config and str(config[name]) != str(value):
+            raise OptionError(
+                f"this environment was made with {said}, got {name}={config[name]!r}; leave {name} out, or {again} with the seats and "
+                "others that you want"
+            )
+    return game, {name: value for name, value in made_with.items() if name in names}
 
 
 def game_to_load(cls: type[Learner], file: str | Path, header: Mapping[str, Any], env: Any) -> Game:

@@ -1,21 +1,66 @@
-"""`game_of_object`: the game of an environment object of Gymnasium, PettingZoo or Stable-Baselines3."""
+"""`handed_in`: what is trained if an environment object of Ludory, Gymnasium, PettingZoo or Stable-Baselines3 is handed in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.vector import VectorEnv
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils.conversions import parallel_to_aec_wrapper
+from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper
 from stable_baselines3.common.vec_env import VecEnv
 
+from ludory.envs.engine.base import EngineBase
 from ludory.envs.game import Game
+from ludory.envs.views.gymnasium_env import GameEnv
+from ludory.envs.views.gymnasium_vector import GameVectorEnv
+from ludory.envs.views.pettingzoo_aec import GameAECEnv
+from ludory.envs.views.pettingzoo_parallel import GameParallelEnv
 from ludory.errors import OptionError
 
 from . import gymnasium_game, pettingzoo_game
 from .vector_engine import game_of_vector
+
+CHECKERS = (
+    *(OrderEnforcing, PassiveEnvChecker),
+    *(OrderEnforcingWrapper, AssertOutOfBoundsWrapper, parallel_to_aec_wrapper),
+)
+"""Wrappers that `make` of Gymnasium, PettingZoo and Ludory add; none changes a game."""
+
+
+class HandedIn(NamedTuple):
+    """What is trained if an environment is handed in."""
+
+    game: Game
+    fields: dict[str, Any]
+    """What a view of Ludory was made with, as fields of a config: `seats`, `others`, `num_envs`."""
+
+
+def handed_in(env: Any) -> HandedIn:
+    """The game of an environment, and what else it was made with.
+
+    A view of Ludory is looked through to its game, as learners play that faster than the view. In a wrapper, with an opponent that
+    has no name, or of a class that derives from a view, it is an environment like those of other libraries: nothing of it is lost.
+
+    Raises:
+        OptionError: as for `game_of_object`.
+    """
+    if isinstance(env, EngineBase):
+        return HandedIn(env.game, {"num_envs": env.num_games})
+    view = env
+    while type(view) in CHECKERS:
+        view = view.env
+    if type(view) in (GameAECEnv, GameParallelEnv):
+        return HandedIn(view.game, {})
+    if type(view) not in (GameEnv, GameVectorEnv) or not isinstance(view.others, str | None):
+        return HandedIn(game_of_object(env), {})
+    given = {"seats": None if view.seats is None else str(view.seats), "others": view.others}
+    fields = {name: value for name, value in given.items() if value is not None}
+    return HandedIn(view.game, fields | ({"num_envs": view.num_envs} if type(view) is GameVectorEnv else {}))
 
 
 def game_of_object(env: Any) -> Game:

@@ -28,10 +28,10 @@ class PolicySeats:
         game: the game to play.
         engine: a batch of it.
         seats: "all", or the policy's seat; None: "all" if that is possible, else 0.
-        others: players of the other seats, as for `seat_players`.
+        others: players of the other seats, as for `seat_players`; None: "random".
     """
 
-    def __init__(self, game: Game, engine: Engine, seats: Seats = None, others: Others = "random") -> None:
+    def __init__(self, game: Game, engine: Engine, seats: Seats = None, others: Others | None = None) -> None:
         self.game, self.engine, self.facts = game, engine, game.facts
         self.arrays = arrays_of(engine)
         self.own = own_seat(game.facts, seats)
@@ -44,7 +44,7 @@ class PolicySeats:
                 raise OptionError(
                     f"seats={self.own}: players sit at device='cpu' engines, this one is on {engine.device!r}"
                 )
-            self._table = Table(engine, seat_players(game, self.own, others))
+            self._table = Table(engine, seat_players(game, self.own, "random" if others is None else others))
             self._seed_players(getattr(engine, "seed", 0))
 
     def listen(self, listener: Listener | None) -> None:

@@ -34,7 +34,7 @@ def make_env(
     game: str | Game,
     *,
     seats: Seats = None,
-    others: Others = "random",
+    others: Others | None = None,
     illegal: str = "lose",
     render_mode: str | None = None,
     **options: Any,
@@ -64,7 +64,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         game: the game to play.
         seats: "all": the policy plays every seat in turn (shared rewards only); or the seat that it plays.
             None: "all" if that is possible, else 0.
-        others: players of the other seats: an agent or its name, or P - 1 of them in seat order.
+        others: players of the other seats: an agent or its name, or P - 1 of them in seat order; None: "random".
         illegal: "lose": an illegal action ends the game with the worst possible return, and the first one is a
             warning; "raise": it raises an IllegalActionError.
         render_mode: None; "ansi": `render` returns text, as the policy's seat (or the seat to move) sees the game; "human": the text is
@@ -79,7 +79,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         self,
         game: Game,
         seats: Seats = None,
-        others: Others = "random",
+        others: Others | None = None,
         illegal: str = "lose",
         render_mode: str | None = None,
     ) -> None:
@@ -90,6 +90,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         self.observation_space = observation_space(game.facts.observation)
         self.action_space = action_space(game.facts)
         self._illegal, self._camera = checked_illegal(illegal), Camera()
+        self.seats, self.others = seats, others
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._returns = np.zeros((1, game.facts.players), np.float32)
         self._seeded, self._over, self.illegal_words = False, True, ""

@@ -38,7 +38,7 @@ def make_vector_env(
     device: str = "cpu",
     autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
     seats: Seats = None,
-    others: Others = "random",
+    others: Others | None = None,
     illegal: str = "lose",
     render_mode: str | None = None,
     max_episode_steps: int | None = None,
@@ -83,7 +83,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         device: str = "cpu",
         autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         seats: Seats = None,
-        others: Others = "random",
+        others: Others | None = None,
         illegal: str = "lose",
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
@@ -99,6 +99,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batched_actions(self.single_action_space, num_envs)
         self._illegal, self._camera = checked_illegal(illegal), Camera()
+        self.seats, self.others = seats, others
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._arrays = self._policy_seats.arrays
         self._returns = self._arrays.zeros(num_envs, game.facts.players, dtype="float32")
