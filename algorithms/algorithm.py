@@ -222,7 +222,8 @@ class Algorithm(Learner):
         """
         if not self._plays:
             return super().set_env(env, force_reset)
-        game = self.game if env is self.__dict__.get("_env") else needed_game(env, self.id)
+        own, config = self.__dict__.get("_env"), dataclasses.asdict(self.config)
+        game = self.game if env is own else needed_env(env, self.id, config, config)[0]
         for what in ("observation", "heads", "box", "players", "turns", "critic_spec"):
             if getattr(self.game.facts, what) != getattr(game.facts, what):
                 raise OptionError(
