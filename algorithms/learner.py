@@ -217,7 +217,7 @@ class Learner(ABC):
         """Gymnasium's space of what a seat sees."""
         from ludory.envs.views.common import observation_space
 
-        return observation_space(self.game.facts)
+        return observation_space(self.game.facts.observation)
 
     @property
     def action_space(self) -> Any:
