@@ -11,12 +11,14 @@ from rich.table import Table
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.offline.algorithm import OfflineAlgorithm
+from ludory.algorithms.offline.algorithm import OfflineAlgorithm, report_skipped
+from ludory.algorithms.offline.mixture import MixedPart, MixedTrajectories, parse_shares
 from ludory.algorithms.offline.stream import GameStream
 from ludory.algorithms.running.progress import figures_table
 from ludory.data.columns import USED
 from ludory.data.dataset import refuse_shared_games
 from ludory.data.split import Split
+from ludory.data.trajectories import TrajectoryDataset
 
 from .config import BCConfig
 from .module import BCModule
@@ -58,11 +60,28 @@ class BC(OfflineAlgorithm):
         """Recorded games, or a stream of games."""
         config = self.config
         if config.stream is None:
-            return super().read_split(name)
+            data = super().read_split(name)
+            return self._mixed(data) if config.mix and name == "train" else data
         if name == "val":
             return GameStream(self.game, config.stream, config.stream_validation, _VALIDATION_SEEDS + config.seed)
         student = NeuralAgent(self.policy, "the student") if config.student_share else None
         return GameStream(self.game, config.stream, config.stream_decisions, config.seed, student, config.student_share)
+
+    def _mixed(self, first: TrajectoryDataset) -> MixedTrajectories:
+        """The training games and their shares of further sets."""
+        config, others = self.config, []
+        for path, share in parse_shares(config.mix):
+            data = TrajectoryDataset(
+                path,
+                "train" if config.val_dataset is None else "all",
+                skip_bad=config.skip_bad,
+                split_ratio=config.split_ratio,
+                split_seed=config.split_seed,
+                extras=self.extras,
+            )
+            report_skipped(data)
+            others.append(MixedPart(data, share))
+        return MixedTrajectories(first, others)
 
     def data_size(self, data: Any) -> dict[str, Any]:
         """Decisions and games; of a stream its teacher."""

@@ -8,6 +8,7 @@ from typing import Annotated
 from tyro.conf import arg
 
 from ludory.algorithms.offline.algorithm import OfflineConfig
+from ludory.algorithms.offline.mixture import parse_shares
 from ludory.errors import OptionError
 from ludory.limits import Below, Between, NonNegativeFloat, PositiveInt
 
@@ -18,6 +19,9 @@ class BCConfig(OfflineConfig):
 
     val_dataset: Annotated[str | None, arg(aliases=("--val-data", "--val-data-path"))] = None
     """Folder or file of validation games; then all of `dataset` is for training. None: a part of `dataset`, see `split_ratio`."""
+    mix: Annotated[tuple[str, ...], arg(metavar="DIR=SHARE...")] = ()
+    """Further recorded games to learn from, and their share of the decisions; sizes of observations and heads must be those of `dataset`,
+    whose games alone are for validation."""
     stream: str | None = None
     """Agent that plays games while they are learnt from, such as "hanabi/iggi", instead of `dataset`; no game comes twice."""
     stream_decisions: PositiveInt = 1_000_000
@@ -43,6 +47,11 @@ class BCConfig(OfflineConfig):
 
     def __post_init__(self) -> None:
         OfflineConfig.__post_init__(self)
+        object.__setattr__(self, "mix", tuple(self.mix))  # a list in checkpoints
+        if parse_shares(self.mix) and self.stream is not None:
+            raise OptionError(
+                f"mix={list(self.mix)} needs dataset=, the games whose game is learnt, instead of stream="
+            )
         if self.stream is not None and (self.dataset is not None or self.val_dataset is not None):
             raise OptionError(
                 f"stream={self.stream!r} and dataset={self.dataset!r}: games are played or read; give one of them"

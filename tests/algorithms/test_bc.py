@@ -24,6 +24,7 @@ from ludory.agents.networks.policy import numpy_to_bits
 from ludory.algorithms.bc import BC
 from ludory.algorithms.bc.module import BCModule
 from ludory.algorithms.offline.batches import ask, read_batches
+from ludory.algorithms.offline.mixture import MixedPart, MixedTrajectories
 from ludory.algorithms.offline.symmetry_augmentation import renamed
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.running.training_logs import make_loggers
@@ -31,6 +32,7 @@ from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.cli import main
 from ludory.data.columns import WEIGHT
 from ludory.data.shards import shard_file
+from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError, OutputError, PluginError, TrainingError
 
@@ -55,6 +57,26 @@ def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny")
     record("hanabi/iggi", TINY, 150, folder, seed=1)
     return folder
+
+
+def weighing_2(columns):
+    return columns._replace(extras={**columns.extras, WEIGHT.name: np.full(len(columns.games), 2, np.float32)})
+
+
+@pytest.mark.parametrize("whole_games", [False, True])
+def test_a_mixture_has_the_first_set_once_and_another_by_its_share(identity, tmp_path, whole_games):
+    other = record_games(tmp_path / "other", make_identity(), SaysWhatItSees(), 40, change=weighing_2)
+    mixed = MixedTrajectories(TrajectoryDataset(identity), [MixedPart(TrajectoryDataset(other), 0.25)])
+    first, again = (list(read_batches(mixed, 16, whole_games, seed=1, epoch=2)) for _ in range(2))
+    decisions = [batch.decisions if whole_games else batch for batch in first]
+    weights = torch.cat([part.weights.flatten() for part in decisions])
+    assert int((weights == 1).sum()) == len(TrajectoryDataset(identity))
+    assert abs(int((weights == 2).sum()) - len(mixed) / 4) <= 16
+    repeated = [batch.decisions if whole_games else batch for batch in again]
+    assert all(torch.equal(one.games, other.games) for one, other in zip(decisions, repeated, strict=True))
+    longer = record_games(tmp_path / "memory", make_memory(2, 3), Remembers(), 20)
+    with pytest.raises(DataError, match="sets of one size can be mixed"):
+        MixedTrajectories(TrajectoryDataset(identity), [MixedPart(TrajectoryDataset(longer), 0.5)])
 
 
 def logged(model):

@@ -23,11 +23,10 @@ class Texas42OracleConfig(SupervisedConfig):
             ("--n-layers", "--n-heads", "--embed-dim", "--ff-dim"),
             'layers are the network\'s: --policy "domino(num_layers=4, num_heads=8, width=128, feedforward=512)"',
         ),
-        "--wandb": "type --use-wandb",
         "--no-wandb": "it is off; leave it out",
         "--fast-dev-run": "type `ludory bench texas42-network minute`",
     }
-    learning_rate: PositiveFloat = 3e-4
+    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 3e-4
     """Step size of AdamW after warming up."""
     warmup: Annotated[float, Below(0, 1)] = 0.02
     """Share of all samples in which the step size rises from 0."""

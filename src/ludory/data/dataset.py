@@ -250,6 +250,11 @@ def refuse_shared_games(training: TrajectoryDataset, validation: TrajectoryDatas
 
 def _as_dataset(path: Path, observation: str | None = None, remap_vocab: bool = False) -> Path:
     """`path`, or the cached dataset of a file of trajectories."""
+    if path.is_file() or (path.is_dir() and not (path / MANIFEST).exists()):
+        from .formats.foreign import conversion_of
+
+        if (advice := conversion_of(path)) is not None:
+            raise DataError(advice)
     if not (path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))):
         return path
     from .pokemon.shards import cached_shards

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from support.last_man_standing_files import STEP, end, manifest, record, recording, stream, tick
+from support.last_man_standing_files import STEP, end, manifest, record, recording, stream, tick, write
 
+import ludory
 from ludory.cli import main
 from ludory.cli.data.check import bins_of
 from ludory.data.formats.last_man_standing import Reading, UnrollSampler, load_sequences
@@ -223,3 +225,39 @@ def test_feedback_from_the_command_line(both: Path, tmp_path: Path, capsys: Capt
     assert data.rewards[data.terminated].tolist() == pytest.approx([1.05, 1.05])
     assert main(["convert", str(both / "data"), "--from", "feedback", "--out", str(tmp_path / "no")]) == 2
     assert "the files hold seed19, not live19" in capsys.readouterr().err
+
+
+def test_training_on_files_of_older_bots_names_what_converts_them(both: Path, capsys: Capture) -> None:
+    processed = both / "data" / "processed"
+    for data in (processed, processed / "ep1_bot.jsonl.gz"):
+        assert main(["train", "bc", "--data", str(data), "--out", str(both / "net.ludory")]) == 2
+        assert f"`ludory convert {data} --from recorder --out recorder-games`" in capsys.readouterr().err
+    with pytest.raises(DataError, match=r"feedback of a live client; convert .* --from feedback"):
+        TrajectoryDataset(both / "reports")
+    with pytest.raises(DataError, match=r"--from recorder .* and .* --from feedback .*--mix feedback-games=0\.3"):
+        TrajectoryDataset(both)
+    write(both / "text" / "other.jsonl.gz", "no gzip")
+    with pytest.raises(DataError, match=r"dataset\.json cannot be read"):
+        TrajectoryDataset(both / "text")
+
+
+def test_what_both_kinds_of_files_hold_is_learnt_from_with_shares(
+    both: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(both)
+    for kind in ("recorder", "feedback"):  # one folder holds both
+        assert main(["convert", ".", "--from", kind, "--out", f"{kind}-games"]) == 0
+    assert "2 games, 5 decisions in recorder-games" in (said := capsys.readouterr().out)
+    assert "2 games, 6 decisions in feedback-games" in said
+    learn = ["train", "bc", "--data", "recorder-games", "--split-ratio", "1", "0", "0", "--num-epochs", "2"]
+    learn += ["--batch-size", "2", "--policy", "mlp(hidden=(8,))", "--eval-games", "0"]
+    assert main([*learn, "--mix", "feedback-games=0.5", "--out", "net.ludory"]) == 0
+    model: Any = ludory.load("net.ludory")
+    assert model.config.mix == ("feedback-games=0.5",)
+    assert model.game.facts.observation.name == "seed19"
+    assert 2 * 10 <= model.num_timesteps <= 2 * 12, "half of the decisions are of each kind"
+    assert main([*learn, "--mix", "feedback-games=0.5", "--out", "net.ludory", "--resume"]) == 0
+    assert main([*learn, "--mix", "feedback-games", "--out", "other.ludory"]) == 2
+    assert "must be DIR=SHARE" in capsys.readouterr().err
+    assert main([*learn, "--mix", "feedback-games=0.5", "feedback-games=0.5", "--out", "other.ludory"]) == 2
+    assert "add up to less than 1" in capsys.readouterr().err

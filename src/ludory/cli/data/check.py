@@ -48,8 +48,8 @@ class SequenceOptions:
     split_on_done: Flag = False
     """A `done` inside a file begins a new game."""
 
-    def load(self, paths: Sequence[str], allow_mixed: bool = False) -> SequenceSet:
-        """Read all files."""
+    def load(self, paths: Sequence[str], allow_mixed: bool = False, kinds: Sequence[str] = ()) -> SequenceSet:
+        """Read all files, as `load_sequences`."""
         from ludory.data.formats.last_man_standing import Reading, load_sequences
 
         return load_sequences(
@@ -58,6 +58,7 @@ class SequenceOptions:
             skip_bad=self.skip_bad,
             split_on_done=self.split_on_done,
             allow_mixed=allow_mixed,
+            kinds=kinds,
         )
 
 

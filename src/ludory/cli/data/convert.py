@@ -120,7 +120,8 @@ def _sequences(chosen: _Options) -> None:
     from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
     from ludory.data.shards import write_dataset
 
-    data = chosen.load(chosen.sources)
+    kinds = {"recorder": ("recorder",), "feedback": ("live_feedback", "manifest")}
+    data = chosen.load(chosen.sources, kinds=kinds[chosen.reader])
     wanted = {"recorder": "seed19", "feedback": "live19"}[chosen.reader]
     if data.features != wanted:
         raise OptionError(f"--from {chosen.reader}: the files hold {data.features}, not {wanted}")

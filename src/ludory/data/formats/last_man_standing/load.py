@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -53,6 +53,7 @@ def load_sequences(
     skip_bad: bool = False,
     split_on_done: bool = False,
     allow_mixed: bool = False,
+    kinds: Collection[str] = (),
 ) -> SequenceSet:
     """Read recorder files, feedback streams, and the manifests that say how the runs of the streams ended.
 
@@ -62,13 +63,14 @@ def load_sequences(
         skip_bad: leave out what is wrong and list it in `flaws`, instead of stopping at the first flaw.
         split_on_done: a `done` inside a recorder file begins a new sequence instead of being a flaw.
         allow_mixed: accept features of both kinds, which have one shape but different meanings.
+        kinds: of `KINDS`, which to take from folders that hold others, too; empty: all.
 
     Raises:
         DataError: there is a flaw, no sequence, features of both kinds, or heads of different sizes.
     """
     reading, flaws = reading or Reading(), Flaws(skip_bad)
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = _find(given)
+    files = _find(given, kinds or KINDS)
     sequences: list[TrajectorySequence] = []
     for file in files[recorder.SOURCE]:
         sequences += recorder.read_recorder(file, flaws, reading, split_on_done=split_on_done)
@@ -128,8 +130,8 @@ def _sizes(sequences: Sequence[TrajectorySequence]) -> tuple[int, ...]:
     return sizes
 
 
-def _find(paths: Sequence[str | Path]) -> dict[str, list[Path]]:
-    """The files of each kind: those named, those below the folders named, and those that patterns such as "runs/*/ep_*.jsonl.gz" match.
+def _find(paths: Sequence[str | Path], kinds: Collection[str]) -> dict[str, list[Path]]:
+    """The files of each kind: those named, those of `kinds`, if there are some, below the folders named, and those that patterns such as "runs/*/ep_*.jsonl.gz" match.
 
     Raises:
         DataError: a file is of no known kind, or nothing is found for a path; the message names the patterns and the nearest folder
@@ -137,8 +139,10 @@ def _find(paths: Sequence[str | Path]) -> dict[str, list[Path]]:
     """
     files: dict[str, list[Path]] = {kind: [] for kind in KINDS}
     for path in paths:
-        for file in _files(Path(path)):
-            files[_kind(file)].append(file)
+        found = [(_kind(file), file) for file in _files(Path(path))]
+        wanted = [(kind, file) for kind, file in found if kind in kinds]
+        for kind, file in wanted or found:  # whoever asks for one kind and has another is told what the files hold
+            files[kind].append(file)
     return {kind: sorted(set(found)) for kind, found in files.items()}
 
 
