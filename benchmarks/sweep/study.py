@@ -24,7 +24,7 @@ from ludory.algorithms.tuned.settings import TunedSettings
 from ludory.benchmarks.harness.parts import check_setting, in_processes
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
-from ludory.errors import OptionError, PluginError, TrainingError
+from ludory.errors import DataError, LudoryError, OptionError, PluginError, TrainingError
 from ludory.plugins import algorithms
 from ludory.plugins.requirements import install_command
 
@@ -132,7 +132,7 @@ class Sweep:
         """
         optuna = _optuna()
         with FolderLock(self.folder, "sweep"):
-            study = _study(self.folder)
+            study = open_study(self.folder)
             self._prepare(study, optuna)
             done = len(self.results())
             tasks = [(self.folder, self.setting, k) for k in range(done, trials)]
@@ -152,7 +152,7 @@ class Sweep:
         """Finished trials in their order."""
         state = _optuna().trial.TrialState
         names = {state.COMPLETE: "complete", state.PRUNED: "pruned"}
-        trials = _study(self.folder).get_trials(deepcopy=False, states=tuple(names))
+        trials = open_study(self.folder).get_trials(deepcopy=False, states=tuple(names))
         return [self._result(trial, names[trial.state]) for trial in trials]
 
     def _result(self, trial: Any, state: str) -> TrialResult:
@@ -170,7 +170,7 @@ class Sweep:
     def importances(self) -> dict[str, float]:
         """How much of the scores' differences each dimension explains (PED-ANOVA), adding up to 1; empty for few trials."""
         optuna = _optuna()
-        study = _study(self.folder)
+        study = open_study(self.folder)
         if sum(one.state == "complete" for one in self.results()) < STARTUP or len(self.space) < 2:
             return {}
         found: dict[str, float] = optuna.importance.get_param_importances(
@@ -221,16 +221,28 @@ def _optuna() -> Any:
     return optuna
 
 
-def _study(folder: Path) -> Any:
+def open_study(folder: Path) -> Any:
+    """Optuna's study in the folder of a sweep.
+
+    Raises:
+        DataError: its journal is damaged.
+    """
     optuna = _optuna()
-    from optuna.storages.journal import JournalFileBackend
+    from .journal import SweepJournal
 
     folder.mkdir(parents=True, exist_ok=True)
-    storage = optuna.storages.JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
     pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=0)
-    return optuna.create_study(
-        storage=storage, study_name="sweep", direction="maximize", load_if_exists=True, pruner=pruner
-    )
+    try:
+        storage = optuna.storages.JournalStorage(SweepJournal(folder / JOURNAL))
+        return optuna.create_study(
+            storage=storage, study_name="sweep", direction="maximize", load_if_exists=True, pruner=pruner
+        )
+    except (OSError, LudoryError):
+        raise
+    except Exception as error:  # whatever Optuna meets in a journal of an earlier version that is damaged
+        raise DataError(
+            f"{folder / JOURNAL}: damaged ({type(error).__name__}: {error}); put a copy of it back, or remove it to begin anew"
+        ) from error
 
 
 def _game_and_config(setting: SweepSetting) -> tuple[Game, Any]:
@@ -256,7 +268,7 @@ def _run_trial(task: tuple[Path, SweepSetting, int]) -> TrialResult:
     """Run the trial after `count` finished ones. Its proposal depends on the seed and the trials before, not on who runs it."""
     folder, setting, count = task
     optuna = _optuna()
-    study = _study(folder)
+    study = open_study(folder)
     study.sampler = optuna.samplers.TPESampler(n_startup_trials=STARTUP, seed=setting.seed * 100_003 + count)
     sweep = Sweep(folder, setting)
     trial = study.ask()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 import zlib
@@ -11,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
-from zipfile import ZipFile, is_zipfile
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from .errors import DataError, OptionError
 
@@ -106,20 +107,25 @@ def _unpack(packed: IO[bytes], target: IO[bytes]) -> str:
     return "" if member.eof else "gzip data that are cut off"
 
 
-def check_zip(file: str | Path | IO[bytes], name: object = None) -> None:
+def check_zip(file: str | Path | IO[bytes], name: object = None, sums: bool = False) -> None:
     """Refuse a zip archive, such as those of `torch.save` and `numpy.savez`, whose members unpack to more than the limit.
 
     Args:
         file: any file; files that are not archives pass.
         name: name of the file in messages.
+        sums: compare every member with its checksum, which `torch.load` does not.
 
     Raises:
-        DataError: the message names the file, the limit and the variable that raises it.
+        DataError: the message names the file, the limit and the variable that raises it; or a member is not as it was written.
         BadZipFile: the archive is damaged.
     """
     if is_zipfile(file):
         with ZipFile(file) as archive:
             check_unpacked(name or file, sum(member.file_size for member in archive.infolist()))
+            if sums and (changed := archive.testzip()):
+                raise DataError(
+                    f"{name or file}: damaged: {changed!r} does not have its checksum; put a copy of the file back"
+                )
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:
@@ -140,8 +146,21 @@ def read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
 
     Raises:
         DataError: the arrays are larger than the limit.
-        OSError, ValueError, BadZipFile: the file is missing or damaged.
+        OSError, ValueError: the file is missing or damaged.
     """
+    try:
+        return _read_npz(file)
+    except (
+        BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        RuntimeError,
+    ) as error:  # the last: encrypted, or packed in another way
+        raise ValueError(f"damaged archive ({error})") from error
+
+
+def _read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
     import numpy as np
 
     check_zip(file)
@@ -171,15 +190,19 @@ class JsonError(ValueError):
         self.cut = cut
 
 
-def parse_json(text: bytes | str) -> Any:
+def parse_json(text: bytes | str, finite: bool = False) -> Any:
     """Parse a JSON text; bytes may begin with a byte-order mark.
+
+    finite: refuse NaN and infinite numbers, which Python's parser takes.
 
     Raises:
         JsonError: the text is not UTF-8 or not JSON, is nested more than `MOST_DEPTH` deep, or has a number with thousands of digits.
     """
     try:
         plain = text if isinstance(text, str) else text.decode("utf-8-sig")
-        value = json.loads(plain)
+        value = json.loads(plain, **_FINITE) if finite else json.loads(plain)
+    except JsonError:
+        raise
     except UnicodeDecodeError as error:
         raise JsonError(f"no UTF-8 (byte {error.start})") from error
     except json.JSONDecodeError as error:
@@ -194,6 +217,13 @@ def parse_json(text: bytes | str) -> Any:
     return value
 
 
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise JsonError(f"invalid JSON ({text[:40]} is not a finite number)")
+    return number
+
+
+_FINITE: Any = {"parse_constant": _finite, "parse_float": _finite}
 _TOO_DEEP = f"invalid JSON (lists or objects nested more than {MOST_DEPTH} deep)"
 
 
@@ -212,8 +242,8 @@ def _is_deep(value: Any) -> bool:
     return True
 
 
-def read_json(file: str | Path) -> Any:
-    """Read a JSON file.
+def read_json(file: str | Path, finite: bool = False) -> Any:
+    """Read a JSON file; `finite` as of `parse_json`.
 
     Raises:
         OSError: the file cannot be read.
@@ -223,7 +253,7 @@ def read_json(file: str | Path) -> Any:
         text = handle.read(most_unpacked() + 1)
     if len(text) > most_unpacked():
         raise JsonError(f"more than {limit_words()}")
-    return parse_json(text)
+    return parse_json(text, finite)
 
 
 def check_plain(record: Any, but: Collection[str] = ()) -> None:

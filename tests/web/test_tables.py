@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,8 @@ import pytest
 pytest.importorskip("starlette", reason='the server needs pip install "ludory[web]"')
 
 from ludory.data.replay import frames
-from ludory.errors import OptionError, UnknownIdError
+from ludory.errors import DataError, OptionError, UnknownIdError
+from ludory.web.kept import KeptTexts
 from ludory.web.players import PlayerPool
 from ludory.web.position import TablePosition
 from ludory.web.tables import GameTable, Tables, WrongMoveError
@@ -101,6 +102,39 @@ def test_files_that_are_no_tables_are_left_alone(tmp_path: Path, players: Player
     ):
         (tmp_path / name).write_text(text)
     assert Tables(tmp_path, players).recent() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [lines[0], *lines[2:]],
+        lambda lines: [*lines[:2], lines[2].replace(b"[1,3]", b"[1,4]")],
+        lambda lines: [lines[0].replace(b'"seed":1', b'"seed":1e999'), *lines[1:]],
+        lambda lines: [b"[" * 100_000],
+    ],
+    ids=["move lost", "move changed", "infinite seed", "deep"],
+)
+def test_a_damaged_table_is_refused_by_name_and_the_others_are_there(
+    change: Callable[[list[bytes]], list[bytes]], tables: Tables, tmp_path: Path, players: PlayerPool
+) -> None:
+    damaged, whole = (tables.start("ConnectFour-v0", {}, 1, ["", ""]) for _ in range(2))
+    for number in range(2):
+        tables.play(damaged, number, (3,))
+    file = tmp_path / "tables" / f"{damaged.id}.jsonl"
+    file.write_bytes(b"".join(change(file.read_bytes().splitlines(keepends=True))))
+    again = Tables(tmp_path / "tables", players)
+    assert [one.id for one in again.recent()] == [whole.id]
+    with pytest.raises(DataError, match=f"{damaged.id}.jsonl"):
+        again.get(damaged.id)
+
+
+def test_a_text_of_a_visitor_that_was_changed_is_refused(tmp_path: Path) -> None:
+    kept = KeptTexts(tmp_path, "s", "nothing")
+    id = kept.add("é a text\r\n")
+    assert kept.file(id).read_bytes() == "é a text\r\n".encode()
+    kept.file(id).write_text("another")
+    with pytest.raises(DataError, match=f"{id}.json: damaged"):
+        kept.file(id)
 
 
 def test_a_move_is_taken_back_and_the_record_says_so(tables: Tables, tmp_path: Path, players: PlayerPool) -> None:

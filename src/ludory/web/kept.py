@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ludory.atomic import atomic_file
-from ludory.errors import UnknownIdError
+from ludory.errors import DataError, UnknownIdError
 
 MOST_KEPT = 500
 """Texts of a kind that are kept; the oldest go first."""
@@ -28,10 +28,10 @@ class KeptTexts:
 
     def add(self, text: str) -> str:
         """Keep a text; returns its id, such as s-0123456789abcdef."""
-        id = f"{self._kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        id = self._id(text.encode())
         self._folder.mkdir(parents=True, exist_ok=True)
-        with atomic_file(self._folder / f"{id}.json", "w") as handle:
-            handle.write(text)
+        with atomic_file(self._folder / f"{id}.json") as handle:
+            handle.write(text.encode())
         kept = sorted(self._folder.glob(f"{self._kind}-*.json"), key=lambda file: file.stat().st_mtime)
         for file in kept[:-MOST_KEPT]:
             with suppress(OSError):
@@ -43,8 +43,16 @@ class KeptTexts:
 
         Raises:
             UnknownIdError: there is none.
+            DataError: it does not hold the text that was kept under this id.
         """
         file = self._folder / f"{id}.json"
         if not re.fullmatch(rf"{self._kind}-[0-9a-f]{{16}}", id) or not file.is_file():
             raise UnknownIdError(self._missing)
+        if self._id(file.read_bytes()) != id:
+            raise DataError(
+                f"{file}: damaged: it is not the text that was kept; remove the file, and type or paste it again"
+            )
         return file
+
+    def _id(self, text: bytes) -> str:
+        return f"{self._kind}-{hashlib.sha256(text).hexdigest()[:16]}"

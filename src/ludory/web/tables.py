@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import re
 import secrets
 import threading
@@ -19,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludory.atomic import atomic_file
-from ludory.errors import LudoryError, OptionError, UnknownIdError
+from ludory.errors import DataError, LudoryError, OptionError, UnknownIdError
+from ludory.json_log import append_lines, line_of, read_log, sum_of
 
 from .players import AgentFailedError, MoveQuestion, PlayerPool
 
@@ -84,6 +83,8 @@ class GameTable:
     """As of the last change; `Tables.position` knows it exactly."""
     version: int = 0
     """Grows with every change, so that pages learn of it."""
+    sum: int | None = 0
+    """Checksum of all lines of the file; None: the file is of an earlier version, which wrote none."""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     loop: Future[None] | None = field(default=None, repr=False)
     """The agents' moves that are being chosen."""
@@ -119,6 +120,8 @@ class Tables:
     def __init__(self, folder: Path, players: PlayerPool) -> None:
         self._folder, self._players = folder, players
         self._tables: dict[str, GameTable] = {}
+        self._damaged: dict[str, str] = {}
+        """Why the file of an id cannot be read."""
         self._positions: OrderedDict[str, TablePosition] = OrderedDict()
         self._lock = threading.RLock()
         self._loops = ThreadPoolExecutor(MOST_LOOPS, "agents")
@@ -129,16 +132,22 @@ class Tables:
 
     def _read_folder(self) -> None:
         for file in sorted(self._folder.glob("*.jsonl")) if self._folder.is_dir() else []:
-            if _ID.fullmatch(file.stem) and (table := _read_table(file)) is not None:
-                self._tables[table.id] = table
+            if _ID.fullmatch(file.stem):
+                try:
+                    self._tables[file.stem] = _read_table(file)
+                except DataError as error:
+                    self._damaged[file.stem] = str(error)
 
     def get(self, id: str) -> GameTable:
         """The table of this id.
 
         Raises:
             UnknownIdError: there is none.
+            DataError: its file is damaged.
         """
         table = self._tables.get(id)
+        if id in self._damaged:
+            raise DataError(self._damaged[id])
         if table is None:
             raise UnknownIdError("There is no such table. The first page lists all tables, and starts new ones.")
         return table
@@ -172,7 +181,8 @@ class Tables:
             "created": created,
         }
         with atomic_file(self._file(table), "w", private=True) as handle:
-            handle.write(json.dumps(header) + "\n")
+            handle.write(line_of(0, header))
+        table.sum = sum_of(0, header)
         with self._lock:
             self._tables[table.id] = table
             self._keep_position(table, position)
@@ -405,15 +415,8 @@ class Tables:
 
     def _append(self, table: GameTable, entry: Mapping[str, Any]) -> None:
         """Write an entry at the end of the table's file, and tell all pages that show the table."""
-        line = json.dumps(entry, separators=(",", ":")) + "\n"
-        descriptor = os.open(self._file(table), os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
-        try:
-            os.lseek(descriptor, -1, os.SEEK_END)
-            if os.read(descriptor, 1) != b"\n":  # a writer was killed within a line, which is not read
-                line = "\n" + line
-            os.write(descriptor, line.encode())
-        finally:
-            os.close(descriptor)
+        append_lines(self._file(table), line_of(table.sum, entry))
+        table.sum = sum_of(table.sum, entry)
         self._notify(table)
 
     def _notify(self, table: GameTable) -> None:
@@ -441,22 +444,23 @@ def _undo(table: GameTable, seat: int, count: int) -> None:
     table.finished, table.problem = False, ""
 
 
-def _read_table(file: Path) -> GameTable | None:
-    """The table of a file; None if it is not one. A last line that was cut off by a kill is left out."""
+def _read_table(file: Path) -> GameTable:
+    """The table of a file.
+
+    Raises:
+        DataError: the file is damaged, or not that of a table.
+    """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-        header = json.loads(lines[0])
+        (header, *entries), total = read_log(file)
         if header["format"] != FORMAT:
-            return None
+            raise ValueError(f"format {header['format']!r}")
         seats = tuple(TableSeat(str(seat["agent"]), str(seat["key"])) for seat in header["seats"])
-        table = GameTable(
-            file.stem, str(header["game"]), dict(header["options"]), int(header["seed"]), seats, str(header["created"])
-        )
-        for line in lines[1:]:
-            with suppress(json.JSONDecodeError):
-                _read_entry(table, json.loads(line))
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return None
+        about = str(header["game"]), dict(header["options"]), int(header["seed"])
+        table = GameTable(file.stem, *about, seats, str(header["created"]), sum=total)
+        for entry in entries:
+            _read_entry(table, entry)
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise DataError(f"{file}: not a table, or damaged ({error}); put a copy of it back, or remove it") from error
     return table
 
 

@@ -106,6 +106,27 @@ def test_a_stopped_sweep_goes_on_with_the_same_trials(tmp_path, capsys):
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
+def test_the_journal_of_a_sweep_can_be_read_after_a_kill_within_a_line(tmp_path):
+    pytest.importorskip("optuna", reason="needs the extra sweep")
+    from ludory.benchmarks.sweep.study import JOURNAL, open_study
+
+    study = open_study(tmp_path)
+    for score in (1.0, 2.0, 3.0):
+        trial = study.ask()
+        trial.suggest_float("x", 0, 1)
+        study.tell(trial, score)
+    journal = tmp_path / JOURNAL
+    journal.write_bytes(journal.read_bytes()[:-20])
+    study = open_study(tmp_path)
+    assert [trial.value for trial in study.trials if trial.state.is_finished()] == [1.0, 2.0]
+    study.tell(study.ask(), 4.0)
+    assert [trial.value for trial in open_study(tmp_path).trials if trial.state.is_finished()] == [1.0, 2.0, 4.0]
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:3], *lines[4:]]))
+    with pytest.raises(DataError, match=f"{JOURNAL}, line 4: damaged"):
+        open_study(tmp_path)
+
+
 def test_a_folder_keeps_one_setting(tmp_path):
     pytest.importorskip("optuna", reason="needs the extra sweep")
     (tmp_path / "sweep.json").write_text(json.dumps({"algorithm": "ppo", "env": "LeducPoker-v0"}))
