@@ -190,7 +190,7 @@ def read_state_dict(file: str | Path) -> dict[str, Tensor]:
         CheckpointError: unreadable, contains more than plain values and tensors, or tensors are missing or unexpected (all are listed).
     """
     try:
-        check_zip(file)
+        check_zip(file, sums=True)
         content = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise CheckpointError(f"{file}: no such file") from error

@@ -197,7 +197,7 @@ def read_sb3(file: str | Path) -> Sb3Network:
 
 def _tensors(file: str | Path, raw: bytes) -> Any:
     try:
-        check_zip(io.BytesIO(raw), file)
+        check_zip(io.BytesIO(raw), file, sums=True)
         return torch.load(io.BytesIO(raw), map_location="cpu", weights_only=True)
     except DataError as error:
         raise CheckpointError(str(error)) from error

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ludory.envs.game import Game
 from ludory.errors import DataError
+from ludory.reading import parse_json
 
 
 class TrainingStage(NamedTuple):
@@ -127,7 +128,7 @@ def tuned_for(algorithm: str, game: str | Game) -> TunedSettings | None:
     return tuned_games(algorithm.partition("-v")[0]).get(id or "")
 
 
-def read_tuned(text: str, name: str) -> dict[str, TunedSettings]:
+def read_tuned(text: str | bytes, name: str) -> dict[str, TunedSettings]:
     """The entries of a file of tuned settings, by game.
 
     Args:
@@ -138,8 +139,8 @@ def read_tuned(text: str, name: str) -> dict[str, TunedSettings]:
         DataError: it is not JSON, or a field of an entry is missing or unknown.
     """
     try:
-        return {game: _entry(game, dict(entry)) for game, entry in json.loads(text).items()}
-    except (TypeError, ValueError, AttributeError) as error:
+        return {game: _entry(game, dict(entry)) for game, entry in parse_json(text, finite=True).items()}
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise DataError(
             f"{name}: not a file of tuned settings ({error}); its entries have the fields of TunedSettings"
         ) from error

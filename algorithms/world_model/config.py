@@ -270,8 +270,8 @@ def read_yaml(file: Path) -> dict[str, Any]:
 
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise OptionError(f"{file}: cannot be read as YAML: {error}") from error
+    except Exception as error:  # PyYAML raises many kinds of errors on damaged files
+        raise OptionError(f"{file}: cannot be read as YAML: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(found, dict):
         raise OptionError(f"{file}: got {shown(found)}, must be a mapping of fields")
     return found

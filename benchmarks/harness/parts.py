@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from ludory.algorithms.running.folder_lock import FileLock
 from ludory.atomic import atomic_file
 from ludory.errors import DataError
+from ludory.reading import parse_json, read_json
 from ludory.written import lost
 
 T = TypeVar("T")
@@ -55,13 +56,18 @@ def check_setting(stamp: Path, setting: Mapping[str, Any]) -> None:
     """Write the setting of the parts of a run to the file `stamp`, or check that it is the one written there.
 
     Raises:
-        DataError: it is another one.
+        DataError: it is another one, or damaged.
     """
     wanted = json.loads(json.dumps(setting))
     if not stamp.exists():
         with atomic_file(stamp, "w") as handle:
             json.dump(wanted, handle)
-    found = json.loads(stamp.read_text(encoding="utf-8"))
+    try:
+        found = dict(read_json(stamp))
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(
+            f"{stamp}: damaged ({error}); put a copy of it back, or name another folder with --out"
+        ) from error
     for name, value in wanted.items():
         if found.get(name) != value:
             raise DataError(
@@ -79,7 +85,7 @@ def read_lines(file: Path) -> list[Any]:
     if file.exists():
         for number, line in enumerate(file.read_bytes()[: _finished(file)].splitlines(), 1):
             try:
-                lines.append(json.loads(line))
+                lines.append(parse_json(line))
             except ValueError as error:
                 raise DataError(f"{file}, line {number}: not a result ({error}); remove it to play it again") from error
     return lines

@@ -16,6 +16,7 @@ from ludory.atomic import atomic_file
 from ludory.envs.engine.binding.bind import cache_directory
 from ludory.envs.rooms import SPLITS, check_split, room_hash, split_of
 from ludory.errors import DataError, OptionError
+from ludory.reading import read_npz
 
 from .generator import draw_rooms
 from .level_files import read_levels
@@ -157,18 +158,18 @@ def _cached(options: SokobanOptions) -> NDArray[np.uint8]:
     if (drawn := drawn_bank(options)) is not None:
         return drawn
     file, shape = (
-        cache_directory("rooms") / f"sokoban_{bank_key(options)}.npy",
+        cache_directory("rooms") / f"sokoban_{bank_key(options)}.npz",  # its members have checksums
         (bank_size(options), bank_width(options)),
     )
     try:
-        packed: NDArray[np.uint8] = np.load(file, allow_pickle=False)
+        packed: NDArray[np.uint8] = read_npz(file)["rooms"]
         if packed.shape == shape and packed.dtype == np.uint8:
             return packed
-    except (OSError, ValueError):  # missing or damaged
+    except (OSError, ValueError, KeyError):  # missing or damaged
         pass
     packed = draw_bank(options)
     with atomic_file(file) as handle:
-        np.save(handle, packed)
+        np.savez(handle, rooms=packed)
     return packed
 
 
@@ -196,16 +197,16 @@ def read_bank(path: str | Path) -> RoomFile:
         DataError: not such a file.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if int(file["format"]) != FORMAT:
-                raise DataError(f"{path}: format {int(file['format'])}, this version reads {FORMAT}")
-            bank = RoomFile(file["codes"], file["hashes"], file["lengths"])
-    except (OSError, ValueError, KeyError) as error:
-        if isinstance(error, DataError):
-            raise
+        arrays = read_npz(path)
+        if int(arrays["format"]) != FORMAT:
+            raise DataError(f"{path}: format {int(arrays['format'])}, this version reads {FORMAT}")
+        bank = RoomFile(arrays["codes"], arrays["hashes"], arrays["lengths"])
+    except DataError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a bank of rooms ({error}); write one with `ludory sokoban bank`") from error
     rooms = checked_rooms(str(path), bank.codes)
-    if len(bank.hashes) != len(rooms) or len(bank.lengths) != len(rooms):
+    if not bank.hashes.shape == bank.lengths.shape == (len(rooms),):
         raise DataError(f"{path}: hashes and lengths must have one value for each of the {len(rooms)} rooms")
     return bank._replace(codes=rooms)
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
 from ludory.envs.options import check_choice, integer_array
-from ludory.errors import OptionError
+from ludory.errors import DataError, OptionError
+from ludory.reading import read_npz
 
 from .level_files import Level, LevelFile, reached, read_levels
 from .options import LARGEST_SIDE, MOST_BOXES
@@ -204,13 +205,16 @@ def boxoban_levels(name: str) -> NDArray[np.uint8]:
     if name == SAMPLE:
         return unpack_levels(np.load(Path(__file__).with_name("boxoban_sample.npy"), allow_pickle=False), SHAPE)
     folder = data_directory() / name
-    packed = folder.with_name(f"{folder.name}.packed.npy")
+    packed = folder.with_name(f"{folder.name}.packed.npz")  # its members have checksums
     if packed.exists():
-        return unpack_levels(np.load(packed, allow_pickle=False), SHAPE)
+        try:
+            return unpack_levels(read_npz(packed)["levels"], SHAPE)
+        except (OSError, ValueError, KeyError, IndexError) as error:
+            raise DataError(f"{packed}: damaged ({error}); remove it, then it is written anew") from error
     if not any(folder.glob("*.txt")):
         root = data_directory() / "boxoban"
         raise OptionError(f"levels={name!r}: not in {folder}; type: git clone --depth 1 {_SOURCE} {root}")
     levels = alike(read_levels(folder))[0]
     with atomic_file(packed) as handle:
-        np.save(handle, pack_levels(levels))
+        np.savez(handle, levels=pack_levels(levels))
     return levels

@@ -305,6 +305,16 @@ def test_folders_loops_and_missing_files_are_named(name: str, good: Callable[[st
         file.write_bytes(data)
 
 
+def test_a_tensor_that_was_changed_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "seed_00000947.pt"
+    write_pt(file, _eq_game())
+    game, data = read_pt(file), file.read_bytes()
+    place = data.index(game.columns["e_q_pdf"].tobytes()[:64])
+    file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    with pytest.raises(DataError, match="does not have its checksum"):
+        read_pt(file)
+
+
 def test_what_a_file_unpacks_to_has_a_limit_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     big = b" " * (1 << 20) + b"{}\n"

@@ -8,7 +8,6 @@ imitate `texas42/pimc` and `texas42/response` play hands out for `texas42/respon
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from ludory.envs.texas42.state import BID_30, DECLARE, DECLARE_0, FIXED, FORMAT,
 from ludory.envs.texas42.tiles import CALLED, FOLLOW
 from ludory.envs.texas42.trick import playable, suit_led
 from ludory.errors import CheckpointError, OptionError
+from ludory.reading import read_json
 
 from .pimc import check_texas42
 from .tile_features import FEATURES, describe_tile
@@ -67,13 +67,13 @@ def read_weights(file: Path) -> QuickPolicyWeights:
         CheckpointError: it cannot be read, or is not one that `ludory texas42 quick` wrote.
     """
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read_json(file, finite=True)
         weights = QuickPolicyWeights(*(np.array(found[name], np.int32) for name in QuickPolicyWeights._fields))
         units = weights.bias.shape[0]
         shapes = (units, FEATURES), (units,), (units,), (CUES,)
         if tuple(part.shape for part in weights) != shapes:
             raise ValueError(f"arrays of shapes {[part.shape for part in weights]}, not {list(shapes)}")
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
         raise CheckpointError(
             f"{file}: not the weights of a quick policy ({error}); give a file that `ludory texas42 quick` wrote"
         ) from error

@@ -20,6 +20,7 @@ from typing_extensions import Self
 
 from ludory.atomic import atomic_file
 from ludory.errors import DataError, OutputError
+from ludory.reading import read_json
 
 FILE, HEAD = "events.jsonl", "head.json"
 KEPT = "events-kept.jsonl"
@@ -335,7 +336,7 @@ def _read_head(file: Path) -> _Head | None:
     if not head.exists():
         return None
     try:
-        found = json.loads(head.read_text(encoding="utf-8"))
+        found = read_json(head, finite=True)
         return _Head(int(found["seq"]), int(found["bytes"]), str(found["sha256"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{head}: cannot be read ({error!r}); remove it to continue with the log as it is") from error

@@ -16,6 +16,7 @@ from typing import Any
 from ludory.algorithms.league.matchmaking.payoff import Payoff
 from ludory.atomic import atomic_file
 from ludory.errors import DataError
+from ludory.reading import read_json
 
 from .events import LeagueEvent, Reducer
 
@@ -263,11 +264,11 @@ def newest_state(folder: Path) -> int | None:
 
 def _read_snapshot(file: Path) -> LeagueState | None:
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file)
         if content.pop("sha256", None) not in (None, _hash(content)):  # earlier versions wrote none
             return None
         return LeagueState.from_json(content)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ludory.algorithms.league.metagame.ratings import sequential_elo
 from ludory.atomic import atomic_file
 from ludory.errors import DataError
+from ludory.reading import parse_json, read_json
 
 
 class SeedMatch(NamedTuple):
@@ -88,13 +89,13 @@ def read_matches(file: str | Path) -> list[SeedMatch]:
 
 def _match(file: str | Path, number: int, line: str) -> SeedMatch:
     try:
-        row = json.loads(line)
+        row = parse_json(line, finite=True)
         outcome = float(row["outcome"])
         if outcome not in (1.0, 0.0, -1.0):
             raise ValueError(f"outcome {outcome:g}")
         guessed = row.get("win_prob_proxy") is not None
         return SeedMatch(number, str(row["agent_a"]), str(row["agent_b"]), outcome, row.get("round"), not guessed)
-    except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"{file}, line {number}: not a match ({error!r}): {line[:80]!r}; it must be an object with agent_a, agent_b and outcome 1, 0 or -1"
         ) from error
@@ -102,7 +103,7 @@ def _match(file: str | Path, number: int, line: str) -> SeedMatch:
 
 def _players(file: Path) -> dict[str, dict[str, Any]]:
     try:
-        players = json.loads(file.read_text(encoding="utf-8"))["players"]
+        players = read_json(file)["players"]
         return {str(id): dict(player) for id, player in players.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(

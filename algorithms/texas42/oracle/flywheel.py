@@ -26,8 +26,9 @@ from ludory.checkpoints.checkpoint import read_header
 from ludory.data.formats.texas42.jobs import fill, missing
 from ludory.data.formats.texas42.labels import SEEDS, CheckLabels, LabelSettings, LabelsName
 from ludory.data.formats.texas42.names import Split, check_seed, split_of
-from ludory.errors import OptionError
+from ludory.errors import DataError, OptionError
 from ludory.limits import PositiveFloat, Whole, check_limits
+from ludory.reading import read_json, shown
 
 from .data import OracleData, read_split
 from .oracle import Texas42Oracle, open_network
@@ -223,7 +224,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
         return self.state.after_step()
 
     def _promote(self) -> OracleFlywheelState:
-        found = json.loads(self._file(SCORES).read_text(encoding="utf-8"))
+        found = read_scores(self._file(SCORES))
         config, ahead, stderr = self.state.config, found["ahead"], found["stderr"]
         lower = self._lower(ahead, stderr)
         return self.state.after_turn(
@@ -243,6 +244,24 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
                 promoted=lower > 0,
             )
         )
+
+
+def read_scores(file: Path) -> dict[str, Any]:
+    """What an evaluation wrote.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    try:
+        found: dict[str, Any] = read_json(file)
+        numbers = [found["ahead"], found["stderr"], found["deals"], found["before"]["q_gap"]]
+        numbers += [found["policy"][name] for name in ("q_gap", "q_gap_states", "zero_regret")]
+        wrong = [one for one in numbers if type(one) not in (int, float)]
+        if wrong:
+            raise ValueError(f"holds {shown(wrong[0])}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{file}: damaged ({error}); put a copy of it back, or evaluate again") from error
+    return found
 
 
 def _ignored(number: int) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,11 +97,12 @@ def _read(file: Path) -> Examples:
     try:
         arrays = read_npz(file)
         found = Examples(*(arrays[name] for name in Examples._fields))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{file}: damaged ({error}); delete it, then it is played anew") from error
     chosen, hands = found.chosen, found.hand
     fits = found.features.shape == (len(chosen), MOST, FEATURES) and found.decl.shape == hands.shape == (CHUNK,)
-    if not fits or not (len(found.number) == len(found.deal) == len(chosen)):
+    fits &= all(array.dtype.kind == "i" for array in found)
+    if not fits or not (found.number.shape == found.deal.shape == chosen.shape == (len(chosen),)):
         raise DataError(f"{file}: arrays do not fit each other; delete it, then it is played anew")
     if ((found.number < 1) | (found.number > MOST) | (chosen < 0) | (chosen >= found.number)).any():
         raise DataError(f"{file}: a tile was chosen that could not be played; delete it, then it is played anew")

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ludory.atomic import atomic_file
 from ludory.errors import DataError, LudoryError, OptionError, OutputError
 from ludory.locks import lock, unlock
+from ludory.reading import read_json
 
 from .storage import Files, Sender, Store, Stored, as_json, bring, fetch, from_json, nothing_stored
 
@@ -116,7 +117,7 @@ class Mirror:
 
     def _note(self) -> _Note:
         try:
-            found = json.loads(self._note_file.read_bytes())
+            found = read_json(self._note_file, finite=True)
             sending = found["sending"]
             return _Note(from_json(found["stored"]), None if sending is None else from_json(sending))
         except FileNotFoundError:
@@ -172,7 +173,7 @@ def copy_to_read(url: str, base: Path, as_folder: bool) -> Path:
 
 def _read_note(file: Path) -> object:
     try:
-        return json.loads(file.read_bytes())
+        return read_json(file)
     except (FileNotFoundError, ValueError):
         return None
 

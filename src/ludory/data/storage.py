@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from time import time_ns
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from ludory.atomic import atomic_folder
 from ludory.errors import DataError, OptionError, OutputError, PluginError
 from ludory.paths import path_inside
+from ludory.reading import parse_json, shown
 
 LIST = "ludory-files.json"
 """The list of the files, in the store."""
@@ -30,6 +32,7 @@ SETTLED = 2_000_000_000
 """Nanoseconds: a file that had changed so shortly before it was read is read again by the next copy, since clocks of files are coarse."""
 HELD = 64 * 2**20
 """Bytes of new contents that are kept in memory while a folder is read; more are sent at once, before it is known to stand still."""
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Stored(NamedTuple):
@@ -69,7 +72,11 @@ def from_json(found: Any) -> Files:
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is none.
     """
-    return {str(name): StoredFile(int(one["size"]), str(one["sha256"])) for name, one in found.items()}
+    files = {name: StoredFile(one["size"], one["sha256"]) for name, one in found.items()}
+    for name, one in files.items():
+        if type(one.size) is not int or not _SHA256.fullmatch(one.sha256):
+            raise ValueError(f"{name}: size {shown(one.size)}, SHA-256 {shown(one.sha256)}")
+    return files
 
 
 def is_store(url: str) -> bool:
@@ -111,7 +118,7 @@ class Store:
         if content is None:
             return {}
         try:
-            return from_json(json.loads(content)["files"])
+            return from_json(parse_json(content, finite=True)["files"])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{self.url}/{LIST}: not a list of stored files ({error!r}); store them again") from error
 

@@ -57,6 +57,14 @@ def test_a_fit_tells_better_than_chance_what_is_played():
     assert found.weights.hidden.shape == (16, fast_policy.FEATURES)
 
 
+def test_examples_that_are_no_whole_numbers_are_refused(tmp_path, played, monkeypatch):
+    monkeypatch.setattr(examples, "CHUNK", len(played.hand))
+    (tmp_path / "player.json").write_text(json.dumps({"player": "random"}))
+    np.savez(tmp_path / "deals_00000000.npz", **played._replace(number=played.number.astype("U3"))._asdict())
+    with pytest.raises(DataError, match="arrays do not fit each other"):
+        gather_examples(tmp_path, 1, "random")
+
+
 def test_a_folder_is_of_one_player(tmp_path, monkeypatch):
     monkeypatch.setattr(examples, "CHUNK", 10)
     first = gather_examples(tmp_path, 20, PLAYER)

@@ -197,6 +197,11 @@ def test_banks_are_written_and_read(tmp_path):
     write_bank(tmp_path / "rooms.npz", bank)
     for got, expected in zip(read_bank(tmp_path / "rooms.npz"), bank, strict=True):
         assert np.array_equal(got, expected)
+    data = (tmp_path / "rooms.npz").read_bytes()
+    for damaged in (data[:-30], data[:200] + b"xx" + data[202:], b"", data.replace(b"codes", b"modes")):
+        (tmp_path / "damaged.npz").write_bytes(damaged)
+        with pytest.raises(DataError, match=r"damaged\.npz: not a bank of rooms"):
+            read_bank(tmp_path / "damaged.npz")
     game = make_game("Sokoban-v0", rooms=str(tmp_path / "rooms.npz"))
     assert np.array_equal(game.rooms.draw(np.array([3, 23]))["room"], rooms[[3, 3]])
 

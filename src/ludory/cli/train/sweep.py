@@ -145,7 +145,7 @@ def _write(file: Path, sweep: Sweep) -> None:
 
     best = sweep.best()
     assert best is not None
-    there = read_tuned(file.read_text(encoding="utf-8"), str(file)) if file.exists() else {}
+    there = read_tuned(file.read_bytes(), str(file)) if file.exists() else {}
     write_text(file, tuned_json({**there, sweep.setting.env: sweep.tuned(best)}))
     print(
         f"settings in {file}; `ludory bench tuned --games {sweep.setting.env} --write` measures them, if it is that of the package"

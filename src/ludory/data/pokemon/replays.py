@@ -73,7 +73,7 @@ def _objects(handle: IO[bytes], name: str) -> Iterator[RecordedBattle | Rejectio
         handle.seek(0)
         whole = handle.read(LARGEST_PAGE) if error.cut else b""
         try:
-            values = parse_json(whole)
+            values = parse_json(whole, finite=True)
         except JsonError:
             pass
         else:
@@ -84,11 +84,17 @@ def _objects(handle: IO[bytes], name: str) -> Iterator[RecordedBattle | Rejectio
     for number, line in enumerate(handle, 1):
         if not line.strip():
             continue
+        place = f"{name}, line {number}"
         if number == 1 and line.lstrip().startswith(b"["):
-            for index, value in enumerate(parse_json(line), 1):
+            try:
+                values = parse_json(line, finite=True)
+            except JsonError as error:
+                yield Rejection("bad_json", str(error), "", place)
+                continue
+            for index, value in enumerate(values, 1):
                 yield _battle(lambda value=value: value, f"{name}, battle {index}")
         else:
-            yield _battle(lambda line=line: parse_json(line), f"{name}, line {number}")
+            yield _battle(lambda line=line: parse_json(line, finite=True), place)
 
 
 def _battle(get: Any, place: str) -> RecordedBattle | Rejection:

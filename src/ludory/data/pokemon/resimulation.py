@@ -12,6 +12,7 @@ from ludory.envs.pokemon.failures import choice_of_text
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, MOVES, Gimmick, SlotOrder, gimmick_groups
 from ludory.envs.pokemon.requests import SeatRequest, menu_order, seat_request
 from ludory.errors import BackendError, DataError, OptionError
+from ludory.reading import parse_json
 
 from .labels import SHORT, check_format, meta_of
 from .rejections import reject
@@ -137,7 +138,7 @@ def _parsed(battle: RecordedBattle) -> tuple[dict[str, Any], dict[str, Any], tup
         word, _, rest = line.partition(" ")
         try:
             if word == ">start":
-                said = json.loads(rest)
+                said = parse_json(rest)
                 seed = said["seed"]
                 start = {
                     "format": said["formatid"],
@@ -145,7 +146,7 @@ def _parsed(battle: RecordedBattle) -> tuple[dict[str, Any], dict[str, Any], tup
                 }
             elif word == ">player":
                 player, _, options = rest.partition(" ")
-                known = json.loads(options)
+                known = parse_json(options)
                 seed = known.get("seed")
                 seed = ",".join(map(str, seed)) if isinstance(seed, list) else seed
                 players[player] = {"team": known["team"]} if known.get("team") else {"seed": seed}

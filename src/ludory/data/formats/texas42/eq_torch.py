@@ -53,7 +53,7 @@ def read_pt(file: str | Path) -> EqGame:
     import torch
 
     try:
-        check_zip(file)
+        check_zip(file, sums=True)
         content = torch.load(file, map_location="cpu", weights_only=True)
         metadata = content.pop("metadata", {})
         header = parse_json(metadata) if isinstance(metadata, str) else dict(metadata)
