@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ludory.atomic import atomic_folder
+from ludory.checkpoints.folder import check_checksums, write_checksums
 from ludory.errors import CheckpointError, OptionError
 from ludory.reading import read_json
 
@@ -123,13 +124,14 @@ class LanguageModel:
             self.tokenizer.save_pretrained(folder)
 
     def save(self, folder: str | Path) -> None:
-        """Write a folder that any tool for transformers models can load. It appears complete or not at all.
+        """Write a folder that any tool for transformers models can load, and checksums. It appears complete or not at all.
 
         Raises:
             OutputError: the place cannot be written to.
         """
         with atomic_folder(folder) as temporary:
             self.write(temporary)
+            write_checksums(temporary)
 
     def free(self) -> None:
         """Give the memory of the weights back; the model can no longer be used."""
@@ -152,7 +154,11 @@ def unshared(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def load_language_model(
-    source: Any, device: str = "auto", dtype: str | torch.dtype | None = None, template: str = "auto"
+    source: Any,
+    device: str = "auto",
+    dtype: str | torch.dtype | None = None,
+    template: str = "auto",
+    checked: bool = False,
 ) -> LanguageModel:
     """The model of a folder. Nothing is downloaded, no code of the folder is run, and weights are read from safetensors only.
 
@@ -161,9 +167,10 @@ def load_language_model(
         device: "cpu", "cuda", "cuda:1", or "auto": a GPU if there is one.
         dtype: of the weights, such as "bfloat16"; None: float32 on the CPU, that of the folder on a GPU.
         template: see `ChatTemplate`.
+        checked: whether the files have been compared with their checksums, which Ludory writes and other programs do not.
 
     Raises:
-        CheckpointError: the folder is no model's, lacks a part, or has pickled weights or code.
+        CheckpointError: the folder is no model's, is damaged, lacks a part, or has pickled weights or code.
         OptionError: the device is invalid, or tokenizer or template are refused.
         PluginError: the extra `llm` is not installed.
     """
@@ -174,6 +181,8 @@ def load_language_model(
         return LanguageModel(model, tokenizer, template)
     transformers, folder, target = needed("transformers"), Path(source), _device(device)
     _check_folder(folder, transformers)
+    if not checked:
+        check_checksums(folder)
     wanted = dtype if dtype is not None else ("float32" if target.type == "cpu" else "auto")
     try:
         with no_progress_bars():

@@ -81,8 +81,8 @@ def write_checkpoint_folder(
 
 
 def read_policy(folder: Path, lora: bool, device: str, template: str = "auto") -> LanguageModel:
-    """The language model of a checkpoint; with LoRA, the one without its matrices."""
-    model = load_language_model(folder, device=device, template=template)
+    """The language model of a checkpoint that was read; with LoRA, the one without its matrices."""
+    model = load_language_model(folder, device=device, template=template, checked=True)
     if lora:
         for file in sorted((folder / START).glob("*.safetensors")):  # large models are written in parts
             model.model.load_state_dict(_read(file), strict=False)

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
 from ludory.errors import DataError
-from ludory.reading import JsonError, read_json, shown
+from ludory.reading import read_json, shown
 
-META = "meta.json"
+META, SUM = "meta.json", "sha256"
 TRAIN, VALIDATION = "wm_train.parquet", "wm_val.parquet"
 SHARD_BYTES = 128 << 20
 """Most bytes of text and tokens in one file before compression."""
@@ -114,13 +114,12 @@ def write_table(file: str | Path, columns: Mapping[str, Sequence[Any]], schema: 
 def write_arrow(file: str | Path, table: pa.Table) -> None:
     """Write a table as zstd-compressed Parquet, whole or not at all."""
     with atomic_file(file) as handle:
-        pq.write_table(table, handle, compression="zstd")
+        pq.write_table(table, handle, compression="zstd", write_page_checksum=True)
 
 
 def write_meta(folder: str | Path, content: Mapping[str, Any]) -> None:
     """Write `meta.json`."""
-    with atomic_file(Path(folder) / META, "w") as handle:
-        handle.write(json.dumps(dict(content), indent=1, sort_keys=True) + "\n")
+    write_record(Path(folder) / META, content)
 
 
 def read_meta(folder: str | Path) -> dict[str, Any] | None:
@@ -129,17 +128,32 @@ def read_meta(folder: str | Path) -> dict[str, Any] | None:
     Raises:
         DataError: it is damaged.
     """
-    file = Path(folder) / META
+    return read_record(Path(folder) / META, "generate the data again")
+
+
+def write_record(file: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON object with its own SHA-256."""
+    plain = json.loads(json.dumps(dict(content)))
+    with atomic_file(file, "w") as handle:
+        handle.write(json.dumps({**plain, SUM: config_hash(plain)}, indent=1, sort_keys=True) + "\n")
+
+
+def read_record(file: Path, cure: str) -> dict[str, Any] | None:
+    """What `write_record` wrote; None if there is no such file.
+
+    Raises:
+        DataError: it is damaged; the message ends with `cure`. Files of earlier versions have no SHA-256.
+    """
     if not file.exists():
         return None
     try:
         found = read_json(file)
-    except (OSError, JsonError, ValueError) as error:
-        raise DataError(
-            f"{file}: damaged ({error}); generate the data again, or put a copy of the file back"
-        ) from error
-    if not isinstance(found, dict):
-        raise DataError(f"{file}: got {shown(found)}, must be an object; generate the data again")
+        if not isinstance(found, dict):
+            raise ValueError(f"got {shown(found)}, must be an object")
+        if found.pop(SUM, None) not in (None, config_hash(found)):
+            raise ValueError("it does not have the SHA-256 that was written with it")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: damaged ({error}); put a copy of the file back, or {cure}") from error
     return found
 
 
@@ -174,7 +188,7 @@ def read_parquet(file: Path) -> pa.Table:
     if not file.is_file():
         raise DataError(f"{file} does not exist; `ludory spa generate` writes {TRAIN} and {VALIDATION}")
     try:
-        return pq.read_table(file)
+        return pq.read_table(file, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{file}: damaged, or no Parquet file ({error}); generate it again") from error
 

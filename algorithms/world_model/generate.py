@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ludory.agents.language.generators import Generator, Sampling, make_generator
@@ -122,8 +121,8 @@ def generate(
 def _stands(file: Path, stamp: str) -> bool:
     """Whether a shard is there, whole, and of this configuration."""
     try:
-        return (pq.read_schema(file).metadata or {}).get(STAMP) == stamp.encode()
-    except (OSError, pa.ArrowException):
+        return (read_table(file, TURNS).schema.metadata or {}).get(STAMP) == stamp.encode()
+    except DataError:
         return False
 
 

@@ -11,19 +11,21 @@ from typing import Any
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.atomic import atomic_file
+from ludory.checkpoints.folder import HEADER, read_folder
 from ludory.cluster.workers import Workers
 from ludory.envs.game import Game
-from ludory.errors import CheckpointError, OptionError
-from ludory.reading import read_json
+from ludory.errors import OptionError
 
 from .config import EvalConfig, SFTConfig, SpaConfig, TextConfig, as_fields
 from .evaluation import Evaluation, evaluate_models, play
-from .files import TRAIN, VALIDATION, config_hash, read_meta
+from .files import TRAIN, VALIDATION, config_hash, read_meta, read_record, write_record
 from .generate import generate
 from .rows import load_rows, load_validation
 from .scripted import text_env
 from .sft import fine_tune
 
+DONE = "sft.json"
+"""What fine-tuning leaves in its folder when it is complete."""
 SAVE_EVERY = 10
 """Iterations between checkpoints of PPO."""
 
@@ -95,7 +97,7 @@ def sft_stage(
 
         print("sft: success may fall here, that is expected: fine-tuning teaches states, PPO learns to win", flush=True)
     history = fine_tune(model, training, validation, config, target, check, stamp)
-    _write_done(target, {"stamp": stamp, "history": history, "config": as_fields(config)})
+    write_record(target / DONE, {"stamp": stamp, "history": history, "config": as_fields(config)})
     return history
 
 
@@ -118,7 +120,7 @@ def ppo_stage(
     chosen = {**ppo_options(text), **options}
     if prompt_mode is not None:
         chosen["prompt_mode"] = prompt_mode
-    if (target / "ludory.json").exists():
+    if (target / HEADER).exists():
         learner = TextPPO.load(target, env=text_game(text))
     else:
         learner = TextPPO(model, text_game(text), **chosen)
@@ -158,8 +160,8 @@ def seen_rooms(*folders: str | Path) -> set[int]:
         meta = read_meta(folder)
         if meta is not None:
             found |= set(meta.get("counts", {}).get("rooms", ()))
-        if (folder / "ludory.json").exists():
-            head: Any = read_json(folder / "ludory.json")
+        if (folder / HEADER).exists():
+            head, _ = read_folder(folder, with_tensors=False)
             found |= {int(value, 16) for value in head.get("rooms_seen", ())}
     return found
 
@@ -205,16 +207,4 @@ def _evaluated(
 
 def _done(target: Path) -> dict[str, Any] | None:
     """What `sft_stage` left in a folder that it completed."""
-    file = target / "sft.json"
-    if not file.exists():
-        return None
-    try:
-        found: Any = read_json(file)
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{file}: damaged ({error}); remove the folder to fine-tune again") from error
-    return found if isinstance(found, dict) else None
-
-
-def _write_done(target: Path, content: Mapping[str, Any]) -> None:
-    with atomic_file(target / "sft.json", "w") as handle:
-        json.dump(dict(content), handle, indent=1)
+    return read_record(target / DONE, "remove the folder to fine-tune again")

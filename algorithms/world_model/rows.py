@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -72,7 +71,7 @@ def load_rows(file: str | Path, model: LanguageModel, config: SFTConfig) -> list
 
 def load_validation(file: Path, model: LanguageModel, config: SFTConfig) -> list[TokenRow]:
     """As `load_rows`, of a file that may be missing or empty."""
-    if not file.is_file() or not pq.read_metadata(file).num_rows:
+    if not file.is_file() or not read_parquet(file).num_rows:
         return []
     return load_rows(file, model, config)
 

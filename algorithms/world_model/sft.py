@@ -5,7 +5,6 @@ The loss is the mean cross-entropy over all trained tokens of a batch (arXiv:251
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 import torch
 from lightning.pytorch import Trainer
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ludory.agents.language.extras import needed
@@ -26,9 +24,9 @@ from ludory.algorithms.offline.supervised import OWN_LOOP, PRECISIONS, OwnSigter
 from ludory.algorithms.offline.supervised_module import Position, SupervisedModule
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.running.training_logs import quiet_lightning
-from ludory.atomic import atomic_folder, settled_folder
+from ludory.atomic import settled_folder
+from ludory.checkpoints.folder import read_folder, write_folder
 from ludory.errors import CheckpointError
-from ludory.reading import read_json
 
 from .config import SFTConfig, as_fields
 from .files import config_hash
@@ -38,7 +36,8 @@ from .rows import RowBatch, TokenRow, batch_of, shuffled_batches, table_of
 Check = Callable[[LanguageModel], Mapping[str, float]]
 """Plays with the model after an epoch, and returns figures to log."""
 VALIDATION_ROWS = 64
-STATE = "state.json"
+WEIGHTS, POSITION = "weights/", "position/"
+"""How the names of tensors in a checkpoint begin; those of the optimiser begin with adam/."""
 
 
 class Losses(NamedTuple):
@@ -201,32 +200,26 @@ class SFT:
     def _save(self) -> None:
         if self.progress_folder is None:
             return
-        with atomic_folder(self.progress_folder) as folder:
-            save_file(
-                {name: weight.contiguous() for name, weight in self._weights().items()}, folder / "weights.safetensors"
-            )
-            save_file(save_adam(self.optimizer) or {"none": torch.zeros(1)}, folder / "optimizer.safetensors")
-            save_file(
-                {name: tensor.contiguous() for name, tensor in self.position.tensors().items()},
-                folder / "position.safetensors",
-            )
-            state = {"stamp": self.stamp, "position": self.position.numbers(), "history": self.history}
-            (folder / STATE).write_text(json.dumps(state), encoding="utf-8")
+        state = {"stamp": self.stamp, "position": self.position.numbers(), "history": self.history}
+        tensors = save_adam(self.optimizer)
+        for part, named in ((WEIGHTS, self._weights()), (POSITION, self.position.tensors())):
+            tensors |= {part + name: tensor for name, tensor in named.items()}
+        write_folder(self.progress_folder, state, tensors, lambda folder: None)
 
     def _resume(self) -> None:
         folder = None if self.progress_folder is None else settled_folder(self.progress_folder)
-        if folder is None or not (folder / STATE).exists():
+        if folder is None or not folder.exists():
             return
         try:
-            state: Any = read_json(folder / STATE)
+            state, tensors = read_folder(folder, with_tensors=True)
             if state["stamp"] != self.stamp:
                 return
-            weights = load_file(folder / "weights.safetensors")
-            own = self._weights()
-            for name, weight in weights.items():
-                own[name].copy_(weight)
-            load_adam(self.optimizer, load_file(folder / "optimizer.safetensors"))
-            self.position = Position.restored(state["position"], load_file(folder / "position.safetensors"))
+            for name, weight in self._weights().items():
+                weight.copy_(tensors[WEIGHTS + name])
+            load_adam(self.optimizer, tensors)
+            self.position = Position.restored(
+                state["position"], {name: tensors[POSITION + name] for name in self.position.tensors()}
+            )
             self.history = state["history"]
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise CheckpointError(f"{folder}: damaged ({error}); remove the folder to begin anew") from error

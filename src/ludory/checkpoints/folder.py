@@ -19,10 +19,13 @@ from torch import Tensor
 from ludory.atomic import atomic_folder, settled_folder
 from ludory.errors import CheckpointError
 from ludory.plugins.spec import FOLDER_HEADER
+from ludory.reading import read_json
 
 from .header import checksum_of, damaged, finished_header, parse_header
 
 HEADER, TENSORS = FOLDER_HEADER, "run.safetensors"
+SUMS = "checksums.json"
+"""The SHA-256 of every file, in a folder without a header."""
 
 
 def is_folder(path: str | Path) -> bool:
@@ -67,13 +70,39 @@ def read_folder(path: str | Path, with_tensors: bool) -> tuple[dict[str, Any], d
         raise damaged(path, "list of files")
     if not with_tensors:
         return header, {}
-    for name, known in files.items():
-        if not _is_inside(folder, name) or _hash(folder / name) != known:
-            raise damaged(path, f"bytes of {name!r}")
+    _check_files(folder, files)
     try:
         return header, load(_read(folder, name_of_tensors))
     except SafetensorError as error:
         raise damaged(path, f"bytes of {name_of_tensors!r}") from error
+
+
+def write_checksums(folder: Path) -> None:
+    """Write the checksums of all files into a folder that is no checkpoint."""
+    (folder / SUMS).write_text(json.dumps({name: _hash(folder / name) for name in _names(folder)}, indent=1) + "\n")
+
+
+def check_checksums(folder: Path) -> None:
+    """Compare the files of a folder with its checksums, if it has some.
+
+    Raises:
+        CheckpointError: one is damaged or missing.
+    """
+    if (folder / HEADER).exists():
+        read_folder(folder, with_tensors=True)
+    if not (folder / SUMS).exists():
+        return
+    try:
+        files = read_json(folder / SUMS)
+        _check_files(folder, dict(files))
+    except (OSError, ValueError, TypeError) as error:
+        raise CheckpointError(f"{error}; if another program changed the folder, remove {folder / SUMS}") from error
+
+
+def _check_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, known in files.items():
+        if not _is_inside(folder, name) or _hash(folder / name) != known:
+            raise damaged(folder, f"bytes of {name!r}")
 
 
 def _read(folder: Path, name: str) -> bytes:

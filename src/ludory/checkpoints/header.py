@@ -57,7 +57,7 @@ def damaged(file: str | Path, part: str) -> CheckpointError:
 
 def checksum_of(header: Mapping[str, Any], part: str) -> Any:
     """The checksum that a header has for a part, None if it has none."""
-    known = header[CHECKSUMS]
+    known = header.get(CHECKSUMS)
     return known.get(part) if isinstance(known, dict) else None
 
 

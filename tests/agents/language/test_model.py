@@ -18,6 +18,7 @@ import transformers
 from ludory.agents.language.generators import Sampling, make_generator
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.agents.language.small_model import make_small_model
+from ludory.checkpoints.folder import SUMS
 from ludory.errors import CheckpointError, OptionError
 
 from .models import byte_level, small
@@ -25,8 +26,9 @@ from .models import byte_level, small
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A sound folder of a small model."""
+    """A sound folder of a small model, as other programs write it."""
     small("words").save(tmp_path / "model")
+    (tmp_path / "model" / SUMS).unlink()
     return tmp_path / "model"
 
 
@@ -59,6 +61,22 @@ def test_a_saved_model_is_the_same_model(tmp_path: Path, vocabulary: str, kind: 
     assert again.template.begin(messages) == model.template.begin(messages)
     both = [make_generator(one, "hf").generate([ids], Sampling(max_new_tokens=12), [3]) for one in (model, again)]
     assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_files_that_changed_since_they_were_written_are_refused(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "model"
+    small("words").save(folder)
+    data = bytearray((folder / name).read_bytes())
+    data[-3] ^= 1
+    (folder / name).write_bytes(bytes(data))
+    with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
+        load_language_model(folder, device="cpu")
+
+
+def test_a_folder_that_another_program_wrote_needs_no_checksums(folder: Path) -> None:
+    edit(folder / "generation_config.json", eos_token_id=1)
+    assert load_language_model(folder, device="cpu").ends
 
 
 def test_a_folder_is_as_transformers_writes_it(folder: Path) -> None:

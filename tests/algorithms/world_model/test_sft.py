@@ -12,9 +12,9 @@ from support.language.replies_in_tokens import tokens_of
 from ludory.algorithms.world_model import files
 from ludory.algorithms.world_model.config import SFTConfig
 from ludory.algorithms.world_model.masks import PLACEHOLDER
-from ludory.algorithms.world_model.rows import TokenRow, batch_of, load_rows, row_of, table_of
+from ludory.algorithms.world_model.rows import TokenRow, batch_of, load_rows, load_validation, row_of, table_of
 from ludory.algorithms.world_model.sft import SFT, batch_loss, fine_tune, rate_at, token_losses
-from ludory.errors import DataError, OptionError
+from ludory.errors import CheckpointError, DataError, OptionError
 
 pytest.importorskip("transformers")
 
@@ -154,6 +154,44 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path):
             run(tmp_path / f"killed{place}", place)
         assert run(tmp_path / f"killed{place}") == whole
         assert not (tmp_path / f"killed{place}.progress").exists()
+
+
+@pytest.mark.parametrize("name", ["ludory.json", "run.safetensors"])
+def test_a_checkpoint_whose_bytes_changed_is_refused(model, tmp_path, name):
+    config = SFTConfig(epochs=1, batch_size=4)
+    SFT(model, rows_of(model), [], config, tmp_path / "out").learn()
+    file = tmp_path / "out.progress" / name
+    data = bytearray(file.read_bytes())
+    data[-20] ^= 1
+    file.write_bytes(bytes(data))
+    with pytest.raises(CheckpointError, match="remove the folder to begin anew"):
+        SFT(model, rows_of(model), [], config, tmp_path / "out").learn()
+
+
+def test_bytes_of_rows_that_changed_are_refused(model, tmp_path):
+    file = write(tmp_path, model, count=40)
+    data, wrong = file.read_bytes(), 0
+    for place in range(8, len(data) // 2, 97):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        try:
+            assert load_rows(file, model, SFTConfig())
+        except DataError:
+            wrong += 1
+    assert wrong > 3
+    (tmp_path / files.VALIDATION).write_bytes(data[:50])
+    with pytest.raises(DataError, match=r"wm_val\.parquet: damaged"):
+        load_validation(tmp_path / files.VALIDATION, model, SFTConfig())
+
+
+def test_a_record_that_was_changed_is_refused_and_earlier_ones_are_read(tmp_path):
+    files.write_meta(tmp_path, {"counts": {"rooms": [3, 10]}, "history": [float("nan")]})
+    meta = tmp_path / files.META
+    assert files.read_meta(tmp_path)["counts"] == {"rooms": [3, 10]}
+    meta.write_text(meta.read_text().replace("10", "11"))
+    with pytest.raises(DataError, match="does not have the SHA-256"):
+        files.read_meta(tmp_path)
+    meta.write_text('{"counts": {}}')
+    assert files.read_meta(tmp_path) == {"counts": {}}
 
 
 def test_adapters_are_trained_alone_and_merged(model, tmp_path):
