@@ -158,12 +158,18 @@ class TrajectoryDataset:
         return [names.get(str(game), str(game)) for game in games]
 
     def _told(self, what: str) -> dict[str, str]:
-        """Names or hashes of logs by game; empty where the set has none."""
-        try:
-            found = read_json(self.path / NAMES)[what]
-        except (OSError, ValueError, KeyError, TypeError):
+        """Names or hashes of logs by game; empty where the set has none.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        file = self.path / NAMES
+        if not file.exists():
             return {}
-        return found if isinstance(found, dict) else {}
+        try:
+            return {str(game): str(value) for game, value in read_json(file, finite=True).get(what, {}).items()}
+        except (OSError, ValueError, AttributeError) as error:
+            raise DataError(f"{file}: damaged ({error}); remove its folder, then it is made again") from error
 
     @cached_property
     def identities(self) -> dict[object, int]:

@@ -148,6 +148,7 @@ OWN_FAULTS: list[tuple[str, Any, str]] = [
     ("steps.0.kind", "wait", "steps.0.kind"), ("steps.0.label_source", "guess", "steps.0.label_source"),
     ("steps.0.label_source", "missing", "steps.0.action"), ("steps.0.mask", [], "steps.0.mask"), ("steps.0.mask", [40], "steps.0.mask"),
     ("steps.0.action", 40, "steps.0.action"), ("steps.0.action", -1, "steps.0.action"), ("steps.0.action_type", 1, "steps.0.action_type"),
+    ("meta.rating", float("inf"), "meta.rating"), ("steps.0.choice", float("nan"), "steps.0.choice"), ("steps.0.gimmick", 3, "steps.0.gimmick"),
 ]  # fmt: skip
 SEED_LINE: dict[str, Any] = {
     "replay_id": "b",
@@ -164,7 +165,7 @@ SEED_LINE: dict[str, Any] = {
 def test_faults_are_told_with_their_place(tmp_path: Path, path: str, value: Any, field: str) -> None:
     file = tmp_path / "b.jsonl"
     good, bad = json.dumps(SEED_LINE), json.dumps(changed(SEED_LINE, path, value))
-    file.write_text(f"{good}\n{bad}\n{good}\n")
+    file.write_text(f"{good}\n{bad}\n{json.dumps(SEED_LINE | {'replay_id': 'c'})}\n")
     with pytest.raises(DataError, match="line 2") as caught:
         list(read_trajectories(file))
     assert f"'{field}'" in str(caught.value)
@@ -195,12 +196,27 @@ def test_what_is_no_trajectory(tmp_path: Path, text: str) -> None:
 
 
 def test_a_cut_file_and_one_that_is_absent(tmp_path: Path) -> None:
-    packed = gzip.compress((json.dumps(SEED_LINE) + "\n").encode() * 500)
+    lines = [json.dumps(SEED_LINE | {"replay_id": f"b{k}"}) + "\n" for k in range(500)]
+    packed = gzip.compress("".join(lines).encode())
     (tmp_path / "cut.jsonl.gz").write_bytes(packed[:-30])
     with pytest.raises(DataError, match=r"cut off|ends inside"):
         list(read_trajectories(tmp_path / "cut.jsonl.gz"))
     with pytest.raises(DataError, match="No such file"):
         list(read_trajectories(tmp_path / "absent.jsonl"))
+
+
+def test_the_type_of_a_missing_label_is_checked(tmp_path: Path, chosen: list[BattleTrajectory]) -> None:
+    content = content_of(chosen[0])
+    content["steps"][0] |= {"label_source": "missing", "action": MISSING, "action_type": {}, "action_target": -1}
+    (tmp_path / "b.jsonl").write_text(json.dumps(content) + "\n")
+    with pytest.raises(DataError, match=r"steps\.0\.action_type"):
+        list(read_trajectories(tmp_path / "b.jsonl"))
+
+
+def test_a_side_that_stands_twice_in_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text((json.dumps(SEED_LINE) + "\n") * 2)
+    with pytest.raises(DataError, match="line 2, replay_id b, field 'player': got p1, as in line 1"):
+        list(read_trajectories(tmp_path / "b.jsonl"))
 
 
 # Statistics
@@ -241,6 +257,7 @@ def test_a_constant_observation_field_is_told(tmp_path: Path) -> None:
     lines = [changed(SEED_LINE, f"steps.{k}.observation", {"turn": k, "active_species_id": 0}) for k in (0, 1)]
     for k in (0, 1):
         lines[k]["steps"][1 - k]["observation"] = {"turn": 9, "active_species_id": 0}
+        lines[k]["replay_id"] = f"b{k}"
     file.write_text("".join(json.dumps(one) + "\n" for one in lines))
     warnings = statistics_of([file]).warnings()
     assert any("'active_species_id' is always 0" in one for one in warnings)
@@ -327,9 +344,23 @@ def test_samples_have_the_shapes_of_a_data_set(tmp_path: Path, chosen: list[Batt
 
 
 def test_samples_of_one_kind_only(tmp_path: Path, chosen: list[BattleTrajectory], seen: list[BattleTrajectory]) -> None:
-    write_trajectories(tmp_path / "b.jsonl", [chosen[0], seen[0]])
+    write_trajectories(tmp_path / "b.jsonl", [chosen[0], seen[1]])
     with pytest.raises(DataError, match="one order of moves"):
         BattleSamples(tmp_path / "b.jsonl")
+
+
+def test_samples_whose_cache_is_damaged_are_computed_again(
+    tmp_path: Path, chosen: list[BattleTrajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
+    write_trajectories(tmp_path / "b.jsonl", chosen[:1])
+    before = [item["action"] for item in map(BattleSamples(tmp_path / "b.jsonl").__getitem__, range(3))]
+    (actions,) = (tmp_path / "cache").glob("pokemon-samples/*/actions.npy")
+    data = bytearray(actions.read_bytes())
+    data[-8] ^= 1
+    actions.write_bytes(bytes(data))
+    assert [item["action"] for item in map(BattleSamples(tmp_path / "b.jsonl").__getitem__, range(3))] == before
+    assert actions.read_bytes() != bytes(data)
 
 
 # Splits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,11 +12,12 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_folder
+from ludory.checkpoints.folder import SUMS, check_checksums, write_checksums
 from ludory.envs.engine.binding.bind import cache_directory
 from ludory.envs.game import Segment
 from ludory.envs.pokemon.observation import ENCODER_VERSION, entity_spec, flat_spec, seed41_spec
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
-from ludory.errors import DataError, OptionError
+from ludory.errors import CheckpointError, DataError, OptionError
 
 from .observations import observations_of
 from .origins import check_origin, remapped
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import torch
 
 SPECS = {"entity": entity_spec, "flat": flat_spec, "seed41": seed41_spec}
-SUMMARY = "samples.json"
 
 
 class BattleSamples:
@@ -166,10 +165,20 @@ def cached_samples(path: str | Path, observation: str, remap_vocab: bool = False
     check_origin(next(iter(read_trajectories(path))), path, remap_vocab)
     name = f"{digest.hexdigest()[:16]}-{observation}-{ENCODER_VERSION}-{VOCAB_SHA256[:8]}"
     folder = cache_directory("pokemon-samples") / remapped(name, remap_vocab)
-    if not (folder / SUMMARY).exists():
+    if not _is_whole(folder):
         with atomic_folder(folder) as place:
             _write(Path(path), observation, place, remap_vocab)
+            write_checksums(place)
     return folder
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether the arrays are there as they were written."""
+    try:
+        check_checksums(folder)
+    except CheckpointError:
+        return False
+    return (folder / SUMS).exists()
 
 
 def _write(path: Path, observation: str, place: Path, remap_vocab: bool) -> None:
@@ -207,4 +216,3 @@ def _write(path: Path, observation: str, place: Path, remap_vocab: bool) -> None
         arrays["trajectories"][rows] = number
     for array in arrays.values():
         array.flush()
-    (place / SUMMARY).write_text(json.dumps({"file": path.name, "steps": steps, "actions": actions}))

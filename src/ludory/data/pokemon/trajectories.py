@@ -15,7 +15,7 @@ from ludory.data.formats.battles import checked_trajectory
 from ludory.data.formats.json_records import Problems
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, MOVES, num_actions
 from ludory.errors import DataError, OptionError
-from ludory.reading import shown, unpacked
+from ludory.reading import check_finite, shown, unpacked
 
 SCHEMA = 1
 MISSING = -1
@@ -87,7 +87,7 @@ def read_trajectories(path: str | Path, skipped: list[str] | None = None) -> Ite
         DataError: a problem, with file, line, field, what was got and what is wanted; or no trajectory at all.
         OSError: the file cannot be read.
     """
-    found = 0
+    found, seen = 0, dict[tuple[str, str], int]()
     try:
         opened, flaw = unpacked(path)
     except OSError as error:
@@ -102,6 +102,11 @@ def read_trajectories(path: str | Path, skipped: list[str] | None = None) -> Ite
                 for name, got, allowed in _own_faults(content):
                     place = f"{path}, line {number}, replay_id {content['replay_id']}"
                     problems.add(place, name, got, allowed, content["replay_id"])
+            if content is not None and not problems.texts:
+                side = content["replay_id"], content["player"]
+                if (before := seen.setdefault(side, number)) != number:
+                    place = f"{path}, line {number}, replay_id {side[0]}"
+                    problems.add(place, "player", f"{side[1]}, as in line {before}", "a side once in a file", side[0])
             if content is not None and not problems.texts:
                 found += 1
                 yield trajectory_of(content)
@@ -129,6 +134,11 @@ def _own_faults(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "meta.schema", shown(meta.get("schema") if isinstance(meta, dict) else meta), str(SCHEMA)
         return
     gen, gimmick = meta.get("gen"), meta.get("gimmick", "native")
+    try:
+        check_finite(meta, "meta")
+    except TypeError as error:
+        yield "meta", str(error), "finite numbers"
+        return
     if type(gen) is not int or not 1 <= gen <= 9:
         yield "meta.gen", shown(gen), "1 to 9"
         return
@@ -148,6 +158,9 @@ def _own_faults(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 def _own_step_faults(step: Mapping[str, Any], before: int, lines: int, actions: int) -> Iterator[tuple[str, str, str]]:
     at, action, mask = step.get("at"), step.get("action"), step.get("mask")
+    for name in ("gimmick", "choice"):
+        if not isinstance(step.get(name) or "", str):
+            yield name, shown(step[name]), "a text"
     if type(at) is not int or not before <= at <= lines:
         yield "at", shown(at), f"{before}..{lines}, the lines before this decision"
     if step.get("kind") not in KINDS:
@@ -156,14 +169,13 @@ def _own_step_faults(step: Mapping[str, Any], before: int, lines: int, actions: 
         yield "label_source", shown(step.get("label_source")), f"one of {', '.join(LABEL_SOURCES)}"
     if not isinstance(mask, list) or not mask or not all(type(one) is int and 0 <= one < actions for one in mask):
         yield "mask", shown(mask), f"a list of legal ids 0..{actions - 1}"
-    elif step.get("label_source") == "missing":
-        if action != MISSING:
-            yield "action", shown(action), f"{MISSING}, since the label is missing"
-    elif type(action) is not int or action not in mask:
+    elif step.get("label_source") == "missing" and action != MISSING:
+        yield "action", shown(action), f"{MISSING}, since the label is missing"
+    elif step.get("label_source") != "missing" and (type(action) is not int or action not in mask):
         yield "action", shown(action), f"one of the legal actions {', '.join(map(str, mask))}"
-    elif (step["action_type"], step["action_target"]) != type_and_target(action):
+    elif (step["action_type"], step["action_target"]) != (expected := type_and_target(int(action or 0))):
         got = f"{shown(step['action_type'])}, {shown(step['action_target'])}"
-        yield "action_type, action_target", got, f"{type_and_target(action)}, since the action is {action}"
+        yield "action_type, action_target", got, f"{expected}, since the action is {action}"
 
 
 def trajectory_of(content: Mapping[str, Any]) -> BattleTrajectory:
