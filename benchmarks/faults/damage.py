@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import pickle
 import random
 import struct
 import zipfile
@@ -54,6 +56,17 @@ def _block_doubled(data: bytes, draw: random.Random) -> bytes:
     return data[:stop] + data[start:]
 
 
+EXECUTED = 77
+"""Exit code of a process that ran the code in a file."""
+
+
+class _Code:
+    """What its pickle stands for: a call."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (EXECUTED,)
+
+
 ANY: dict[str, Change] = {
     "cut off": _cut,
     "empty": lambda data, draw: b"",
@@ -63,6 +76,7 @@ ANY: dict[str, Change] = {
     "block doubled": _block_doubled,
     "noise": lambda data, draw: draw.randbytes(draw.choice((1, 100, 10_000))),
     "tail added": lambda data, draw: data + draw.randbytes(50),
+    "code": lambda data, draw: pickle.dumps(_Code(), draw.choice((2, 4))),
 }
 
 
@@ -255,7 +269,8 @@ def _npz(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
 
 
 def _field(arrays: Mapping[str, Any], draw: random.Random) -> str:
-    return draw.choice(sorted(name for name in arrays if name not in ("header", "key", "counter")))
+    kept = ("header", "key", "counter")
+    return draw.choice(sorted(name for name in arrays if name not in kept and arrays[name].ndim))
 
 
 def _extreme(arrays: dict[str, Any], draw: random.Random) -> None:

@@ -6,19 +6,20 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import samples
+from . import readers, samples
 from .damage import ANY, ARRAYS, CHECKPOINT, CHECKPOINT_TABLE, LINES, TABLE, TEXT, VALUES, Change, json_values, packed
 
 BAD_NUMBERS = frozenset({"NaN", "infinite", "1e999", "5,000 digits", "deep", "bad UTF-8"})
 """Damage that no text format may accept."""
 SERIES = frozenset({"line lost", "line doubled", "lines swapped"})
 """Damage to be noticed where every line has a number or a place in a game."""
-WHOLE = frozenset({"cut off", "bit flipped", "block of zeros", "block lost", "block doubled", "noise", "empty"})
+WHOLE = frozenset({"cut off", "bit flipped", "block of zeros", "block lost", "block doubled", "noise", "empty", "code"})
 """Damage to be noticed where a checksum or the structure covers every byte."""
 ROWS = frozenset({"null", "NaN", "huge", "column lost", "column of text", "row lost", "row doubled"})
 """Damage to be noticed where the rows of a table belong together and its values have bounds."""
@@ -26,6 +27,8 @@ ROWS = frozenset({"null", "NaN", "huge", "column lost", "column of text", "row l
 _JSON = {**ANY, **TEXT, **json_values(by_line=False)}
 _LOG = {**ANY, **TEXT, **LINES, **json_values(by_line=True)}
 _PARQUET = {**ANY, **TABLE}
+_SAFETENSORS = {**ANY, **CHECKPOINT_TABLE}
+_NPZ = {**ANY, **{name: change for name, change in ARRAYS.items() if name != "to_move outside"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,172 +46,159 @@ class Format:
     """Kinds of damage that must be refused or make no difference."""
 
 
-def _load(folder: Path) -> Any:
-    import ludory
-
-    model = ludory.load(folder / "model.ludory")
-    return dict(model.policy.state_dict()), model.num_timesteps
-
-
-def _restore(folder: Path) -> Any:
-    """Restore and play on, since a state out of bounds has effects only then."""
-    from ludory.envs.make import make_engine
-
-    engine = make_engine(samples.GAME, 4, seed=1)
-    engine.reset()
-    engine.restore(folder / "games.npz")
-    fields = {name: np.array(value) for name, value in engine.fields().items()}
-    for _ in range(2):
-        seen, legal = np.array(engine.observe()), np.array(engine.legal())
-        moves = np.flatnonzero(legal.any(axis=1))
-        if len(moves):
-            engine.step(legal[moves].argmax(axis=1), moves)
-    return fields, seen
-
-
-def _trajectories(folder: Path) -> Any:
-    from ludory.data.trajectories import TrajectoryDataset
-
-    return [table.to_pydict() for table in TrajectoryDataset(folder).tables()]
-
-
-def _search_log(folder: Path) -> Any:
-    from ludory.data.formats.sparta.log import read_sparta_log
-
-    log = read_sparta_log(folder / "sparta_games.jsonl", samples.GAME)
-    return log.columns
-
-
-def _sequences(folder: Path) -> Any:
-    from ludory.data.formats.last_man_standing import load_sequences
-
-    return [
-        {name: getattr(one, name) for name in getattr(one, "__slots__", one.__dict__)}
-        for one in load_sequences(folder).sequences
-    ]
-
-
-def _battles(folder: Path) -> Any:
-    from ludory.data.formats.battles import BattleTrajectories
-
-    return list(BattleTrajectories(folder / "battles.jsonl").parts())
-
-
-def _replay(folder: Path) -> Any:
-    from ludory.data.replay import frames, read_replay
-
-    replay = read_replay(folder / "replay.json")
-    return replay, sum(1 for _ in frames(replay))
-
-
-def _league(folder: Path) -> Any:
-    from ludory.algorithms.league.player_files import open_league
-
-    opened = open_league(folder)
-    return opened.config.to_json(), opened.state.to_json()
-
-
-def _players(folder: Path) -> Any:
-    from ludory.algorithms.league.player_files import open_league
-
-    opened = open_league(folder)
-    copies = [one.id for one in opened.state.players if one.frozen and one.file]
-    players: list[Any] = [opened.pool.opponent(id) for id in copies]
-    return [dict(player.state_dict()) for player in players]
-
-
-def _exploiters(folder: Path) -> Any:
-    from ludory.algorithms.league.exploitation import read_exploitations
-
-    return read_exploitations(folder)
-
-
-def _flywheel(folder: Path) -> Any:
-    from ludory.algorithms.flywheel.state import FlywheelState
-
-    return FlywheelState.read(folder)
-
-
-def _oracle(folder: Path) -> Any:
-    from ludory.algorithms.texas42.oracle.data import read_split
-
-    return read_split(folder, "train", 100, 0)
-
-
-def _hands(folder: Path) -> Any:
-    from ludory.data.formats.texas42.eq_records import read_eq
-
-    return [read_eq(file) for file in sorted(folder.rglob("*.safetensors"))]
-
-
-def _bids(folder: Path) -> Any:
-    from ludory.data.formats.texas42.bid_tables import read_bids
-
-    return read_bids(folder / samples.NAME.path, samples.NAME)
-
-
-def _calibration(folder: Path) -> Any:
-    from ludory.agents.texas42.bidding.fitted_make_probability import read_calibration
-
-    return read_calibration(folder / "calibration.json")
-
-
-def _minari(folder: Path) -> Any:
-    from ludory.data.formats.minari_sets import MinariTrajectories
-
-    return list(MinariTrajectories(folder).parts())
-
-
+_VALUES = frozenset(json_values(by_line=False))
 _CHECKED = WHOLE | {name for name in CHECKPOINT if name.startswith(("tensors", "weight"))}
 FORMATS = {
-    "checkpoint": Format(samples.checkpoint, "model.ludory", _load, {**ANY, **CHECKPOINT}, _CHECKED),
-    "engine snapshot": Format(samples.snapshot, "games.npz", _restore, {**ANY, **ARRAYS}, WHOLE | {"to_move outside"}),
+    "checkpoint": Format(samples.checkpoint, "model.ludory", readers.load, {**ANY, **CHECKPOINT}, _CHECKED),
+    "engine snapshot": Format(
+        samples.snapshot, "games.npz", readers.restore, {**ANY, **ARRAYS}, WHOLE | {"to_move outside"}
+    ),
     "shard": Format(
         "imitated",
         "part-00000.parquet",
-        _trajectories,
+        readers.trajectories,
         _PARQUET,
         WHOLE | ROWS - {"null"} | {"null for a value"},  # a null in an extra column stands for an unknown value
     ),
-    "dataset.json": Format("imitated", "dataset.json", _trajectories, _JSON, BAD_NUMBERS),
+    "dataset.json": Format("imitated", "dataset.json", readers.trajectories, _JSON, BAD_NUMBERS),
     "search log": Format(
         "searched",
         "sparta_games.jsonl",
-        _search_log,
+        readers.search_log,
         _LOG,
         BAD_NUMBERS | {"line doubled"},  # not "line lost": the format allows logs without the moves of a seat
     ),
     "recorder": Format(
         "ticks",
         "recorder/*_player_0.jsonl.gz",
-        lambda folder: _sequences(folder / "recorder"),
+        lambda folder: readers.sequences(folder / "recorder"),
         {**ANY, **packed({**TEXT, **LINES, **json_values(True)})},
         BAD_NUMBERS | SERIES | WHOLE,
     ),
     "recorder of others": Format(
         samples.recorder,
         "ep_bot.jsonl.gz",
-        _sequences,
+        readers.sequences,
         {**ANY, **packed({**TEXT, **LINES, **json_values(True)})},
         BAD_NUMBERS | (SERIES - {"line lost"}) | WHOLE,  # these may begin at any tick
     ),
     "feedback stream": Format(
-        samples.feedback, "feedback_training/run1/feedback_stream.jsonl", _sequences, _LOG, BAD_NUMBERS
+        samples.feedback, "feedback_training/run1/feedback_stream.jsonl", readers.sequences, _LOG, BAD_NUMBERS
     ),
-    "feedback manifest": Format(samples.feedback, "live/batch/manifest.jsonl", _sequences, _LOG, BAD_NUMBERS),
-    "battles": Format(samples.battles, "battles.jsonl", _battles, _LOG, BAD_NUMBERS | {"line doubled"}),
-    "replay": Format("replay", "replay.json", _replay, _JSON, BAD_NUMBERS),
-    "league log": Format("league", "events.jsonl", _league, _LOG, BAD_NUMBERS | SERIES),
-    "league player": Format("league", "players/main0@0.ludory", _players, {**ANY, **CHECKPOINT}, _CHECKED),
-    "exploiters.json": Format(samples.exploiters, "exploiters.json", _exploiters, _JSON, BAD_NUMBERS),
-    "flywheel.json": Format("wheel", "flywheel.json", _flywheel, _JSON, BAD_NUMBERS),
-    "texas42 labels": Format("labels", "train/*.parquet", _oracle, _PARQUET, WHOLE | {"null", "huge", "column lost"}),
-    "texas42 shard": Format("states", "train/*.parquet", _oracle, _PARQUET, WHOLE | {"null", "huge", "column lost"}),
-    "texas42 hand": Format("hands", "train/*.safetensors", _hands, {**ANY, **CHECKPOINT_TABLE}, WHOLE),
-    "texas42 bids": Format(samples.bids, "*/*.parquet", _bids, _PARQUET, WHOLE | ROWS - {"huge"}),
-    "texas42 calibration": Format(samples.calibration, "calibration.json", _calibration, _JSON, BAD_NUMBERS),
-    "minari": Format("minari", "data/main_data.hdf5", _minari, ANY, frozenset({"cut off", "empty", "noise"})),
-    "minari metadata": Format("minari", "data/metadata.json", _minari, _JSON, frozenset()),
+    "feedback manifest": Format(samples.feedback, "live/batch/manifest.jsonl", readers.sequences, _LOG, BAD_NUMBERS),
+    "battles": Format(samples.battles, "battles.jsonl", readers.battles, _LOG, BAD_NUMBERS | {"line doubled"}),
+    "replay": Format("replay", "replay.json", readers.replay, _JSON, BAD_NUMBERS),
+    "league log": Format("league", "events.jsonl", readers.league, _LOG, BAD_NUMBERS | SERIES),
+    "league player": Format("league", "players/main0@0.ludory", readers.players, {**ANY, **CHECKPOINT}, _CHECKED),
+    "exploiters.json": Format(samples.exploiters, "exploiters.json", readers.exploiters, _JSON, BAD_NUMBERS),
+    "flywheel.json": Format("wheel", "flywheel.json", readers.flywheel, _JSON, BAD_NUMBERS),
+    "texas42 labels": Format(
+        "labels", "train/*.parquet", readers.oracle, _PARQUET, WHOLE | {"null", "huge", "column lost"}
+    ),
+    "texas42 shard": Format(
+        "states", "train/*.parquet", readers.oracle, _PARQUET, WHOLE | {"null", "huge", "column lost"}
+    ),
+    "texas42 hand": Format("hands", "train/*.safetensors", readers.hands, {**ANY, **CHECKPOINT_TABLE}, WHOLE),
+    "texas42 bids": Format(samples.bids, "*/*.parquet", readers.bids, _PARQUET, WHOLE | ROWS - {"huge"}),
+    "texas42 calibration": Format(samples.calibration, "calibration.json", readers.calibration, _JSON, BAD_NUMBERS),
+    "minari": Format("minari", "data/main_data.hdf5", readers.minari, ANY, frozenset({"cut off", "empty", "noise"})),
+    "minari metadata": Format("minari", "data/metadata.json", readers.minari, _JSON, frozenset()),
+    "pokemon replays": Format(
+        samples.few_replays, "replays.jsonl", readers.replays, _LOG, BAD_NUMBERS | {"line doubled"}
+    ),
+    "pokemon trajectories": Format(
+        samples.battle_trajectories, "battles.jsonl", readers.battle_trajectories, _LOG, BAD_NUMBERS | {"line doubled"}
+    ),
+    "pokemon data set": Format(
+        samples.battle_caches, "cache/pokemon-data/*/part-*.parquet", samples.read_battle_caches, _PARQUET, WHOLE
+    ),
+    "pokemon names": Format(
+        samples.battle_caches, "cache/pokemon-data/*/names.json", samples.read_battle_caches, _JSON, BAD_NUMBERS
+    ),
+    "pokemon samples": Format(
+        samples.battle_caches, "cache/pokemon-samples/*/observations.npy", samples.read_battle_caches, ANY, WHOLE
+    ),
+    "pokemon labels": Format(
+        samples.battle_caches, "cache/pokemon-samples/*/actions.npy", samples.read_battle_caches, ANY, WHOLE
+    ),
+    "text-ppo weights": Format(
+        "token_ppo", "model.safetensors", readers.token_ppo, _SAFETENSORS, WHOLE | {*CHECKPOINT_TABLE}
+    ),
+    "text-ppo optimiser": Format(
+        "token_ppo", "optimizer.safetensors", readers.token_ppo, _SAFETENSORS, WHOLE | {*CHECKPOINT_TABLE}
+    ),
+    "text-ppo header": Format("token_ppo", "ludory.json", readers.token_ppo, _JSON, BAD_NUMBERS | _VALUES),
+    "text-ppo tokenizer": Format(
+        "token_ppo", "tokenizer.json", readers.token_ppo, _JSON, BAD_NUMBERS | _VALUES | WHOLE
+    ),
+    "text-ppo settings": Format("token_ppo", "config.json", readers.token_ppo, _JSON, BAD_NUMBERS | _VALUES | WHOLE),
+    "language model weights": Format(
+        samples.fine_tuning, "sft/model.safetensors", readers.language_model, _SAFETENSORS, WHOLE
+    ),
+    "language model settings": Format(
+        samples.fine_tuning, "sft/config.json", readers.language_model, _JSON, BAD_NUMBERS | _VALUES | WHOLE
+    ),
+    "language model tokenizer": Format(
+        samples.fine_tuning, "sft/tokenizer.json", readers.language_model, _JSON, BAD_NUMBERS | _VALUES | WHOLE
+    ),
+    "spa configuration": Format(
+        samples.spa_configuration,
+        "spa.yaml",
+        readers.spa_configuration,
+        _JSON,
+        BAD_NUMBERS - {"NaN", "infinite", "1e999"},  # texts in YAML
+    ),
+    "spa turns": Format(
+        samples.fine_tuning, "data/turns-00000.parquet", readers.turns, _PARQUET, WHOLE | {"column lost"}
+    ),
+    "spa rows": Format(samples.fine_tuning, "data/wm_train.parquet", readers.rows, _PARQUET, WHOLE),
+    "spa meta": Format(samples.fine_tuning, "data/meta.json", readers.rows, _JSON, BAD_NUMBERS),
+    "spa fine-tuned": Format(samples.fine_tuning, "sft/sft.json", readers.fine_tuned, _JSON, BAD_NUMBERS),
+    "spa checkpoint": Format(
+        samples.fine_tuning,
+        "stopped.progress/*.safetensors",
+        readers.stopped_fine_tuning,
+        _SAFETENSORS,
+        WHOLE | {*CHECKPOINT_TABLE},
+    ),
+    "spa checkpoint header": Format(
+        samples.fine_tuning, "stopped.progress/*.json", readers.stopped_fine_tuning, _JSON, BAD_NUMBERS | _VALUES
+    ),
+    "sweep journal": Format(samples.sweep, "sweep/journal.log", readers.sweep, _LOG, BAD_NUMBERS | SERIES),
+    "sweep setting": Format(samples.sweep, "sweep/sweep.json", readers.sweep, _JSON, BAD_NUMBERS),
+    "tuned settings": Format(samples.tuned, "tuned.json", readers.tuned, _JSON, BAD_NUMBERS),
+    "store list": Format(samples.stored, "store/ludory-files.json", readers.stored, _JSON, BAD_NUMBERS),
+    "stored file": Format(samples.stored, "store/a.txt@*", readers.stored, ANY, WHOLE),
+    "note of a store": Format(samples.mirrored, "work/*/.*.json", readers.mirrored, _JSON, BAD_NUMBERS),
+    "table": Format(samples.table, "*.jsonl", readers.table, _LOG, BAD_NUMBERS | SERIES),
+    "text of a visitor": Format(samples.kept_text, "*.json", readers.kept_text, _JSON, BAD_NUMBERS | _VALUES | WHOLE),
+    "league head": Format("league", "head.json", readers.league, _JSON, BAD_NUMBERS),
+    "league state": Format(samples.league_state, "state-*.json", readers.league_state, _JSON, BAD_NUMBERS | _VALUES),
+    "texas42 quick weights": Format(samples.quick_weights, "weights.json", readers.quick_weights, _JSON, BAD_NUMBERS),
+    "texas42 examples": Format(samples.quick_examples, "deals_*.npz", readers.quick_examples, _NPZ, WHOLE),
+    "texas42 hand of others": Format(samples.torch_hand, "hand.pt", readers.torch_hand, ANY, WHOLE),
+    "texas42 contracts": Format(samples.contracts, "*.parquet", readers.contracts, _PARQUET, WHOLE | ROWS - {"huge"}),
+    "sokoban bank": Format(samples.rooms, "bank.npz", readers.rooms, _NPZ, WHOLE),
+    "sokoban levels": Format(
+        samples.levels, "levels.txt", readers.levels, {**ANY, **TEXT, **LINES}, frozenset({"bad UTF-8"})
+    ),
+    "model of SB3": Format(samples.sb3_model, "model.zip", readers.sb3_model, ANY, WHOLE),
+    "GRU of HIKARU": Format(samples.gru_model, "model.pth", readers.gru_model, ANY, WHOLE),
+    "options in YAML": Format(
+        samples.options,
+        "options.yaml",
+        partial(readers.options, name="options.yaml"),
+        {**ANY, **TEXT, **LINES},
+        frozenset({"bad UTF-8"}),
+    ),
+    "options in TOML": Format(
+        samples.options,
+        "options.toml",
+        partial(readers.options, name="options.toml"),
+        {**ANY, **TEXT, **LINES},
+        frozenset({"bad UTF-8"}),
+    ),
+    "metrics": Format(samples.metrics, "run.csv", readers.metrics, {**ANY, **TEXT, **LINES}, frozenset()),
 }
 """Name -> format. A new format needs one more entry."""
 assert set(VALUES) >= BAD_NUMBERS - {"bad UTF-8"}

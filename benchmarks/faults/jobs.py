@@ -12,7 +12,7 @@ from typing import Any
 
 from ludory.errors import LudoryError
 
-from . import outcomes
+from . import outcomes, samples
 from .commands import Commands, Ended
 from .findings import FaultTally, Items, Place, last_line
 
@@ -63,7 +63,9 @@ _LEAGUE = (
 _TEXT = "--preset compact --model small"
 _SUPERVISED = "--split-ratio 0.8 0.2 0 --batch-size 64 --save-every 0.2 --seed 3 --resume"
 
-INPUTS_MADE = {
+INPUTS_MADE: dict[str, str | Callable[[Path], None]] = {
+    "replays.jsonl": samples.replays,
+    "spa.yaml": samples.spa_config,
     "teacher.ludory": f"train vtrace --env {DUEL} {_SMALL} --num-envs 2 --n-steps 8 --batch-columns 2 --timesteps 32 --seed 3 "
     f"--out {INPUTS}/teacher.ludory",
     "imitated": f"record hanabi/iggi --game {TINY} --games 60 --seed 1 --out {INPUTS}/imitated",
@@ -79,9 +81,10 @@ INPUTS_MADE = {
     "turns": f"spa generate {_TEXT} --policy solver(0.7) --batches 4 --groups 8 --group-size 2 --seed 3 --out {INPUTS}/turns",
     "replay": f"watch {TINY} hanabi/piers --seed 3 --delay 0 --replay {INPUTS}/replay/replay.json",
     "minari": f"convert {INPUTS}/imitated --from ludory --out {INPUTS}/minari",
+    "token_ppo": f"spa ppo {_TEXT} --settings tiny --set iterations=1 --set groups=2 --set max_new_tokens=10 --out {INPUTS}/token_ppo",
     "league": _LEAGUE.replace("--out league", f"--out {INPUTS}/league"),
 }
-"""Shared inputs of jobs and formats: name in the folder of inputs -> command."""
+"""Shared inputs of jobs and formats: name in the folder of inputs -> command, or a function that writes it."""
 
 JOBS = {
     "record": Job(
@@ -191,6 +194,38 @@ JOBS = {
             *outcomes.tensors(folder / "tiny" / "seed3" / "ppo-spa" / "model.safetensors"),
         ],
     ),
+    "train text-ppo": Job(
+        "train text-ppo --env Sokoban-v0 --preset tiny --groups 2 --group-size 2 --val-every 0 --max-new-tokens 10 --timesteps 24 "
+        "--save-every 0.2 --seed 3 --eval-games 0 --resume --out model.ludory",
+        lambda folder: [
+            item for file in sorted((folder / "model.ludory").glob("*.safetensors")) for item in outcomes.tensors(file)
+        ],
+    ),
+    "spa run": Job(
+        f"spa run --config {INPUTS}/spa.yaml --device cpu --out spa",
+        lambda folder: [
+            *outcomes.json_file(folder / "spa" / "eval.json"),
+            *outcomes.tables(folder / "spa" / "data"),
+            *(
+                item
+                for part in ("sft", "ppo")
+                for item in outcomes.tensors(folder / "spa" / part / "model.safetensors")
+            ),
+        ],
+        needs=("spa.yaml",),
+    ),
+    "pokemon convert": Job(
+        f"pokemon convert {INPUTS}/replays.jsonl --labels log --out battles.jsonl",
+        lambda folder: [
+            item for name in ("battles", "battles.rejected") for item in outcomes.json_lines(folder / f"{name}.jsonl")
+        ],
+        needs=("replays.jsonl",),
+    ),
+    "sweep": Job(
+        "sweep ppo --env TicTacToe-v0 --policy mlp(hidden=(8,)) --num-envs 4 --n-steps 8 --batch-size 16 --baseline random "
+        "--tune learning_rate=1e-4..1e-2 --tune gamma=0.9..1.0 --trials 6 --timesteps 400 --reports 2 --games 10 --seed 3 --out sweep",
+        lambda folder: outcomes.trials(folder / "sweep"),
+    ),
     "train pipeline": Job(
         f"train pipeline --env {DUEL} --demonstrators arena/random,arena/rusher --games 24 --policy mlp(hidden=(8,)) --epochs 1 "
         "--finetune 17000 --league 17000 --seed 3 --out line",
@@ -218,11 +253,16 @@ def make_input(name: str, inputs: Path, commands: Commands) -> None:
         if done.exists():
             return
         inputs.mkdir(parents=True, exist_ok=True)
-        for before in (one for one in INPUTS_MADE if f"{INPUTS}/{one} " in f"{INPUTS_MADE[name]} " and one != name):
+        made = INPUTS_MADE[name]
+        if callable(made):
+            made(inputs / name)
+            done.touch()
+            return
+        for before in (one for one in INPUTS_MADE if f"{INPUTS}/{one} " in f"{made} " and one != name):
             make_input(before, inputs, commands)
         if (inputs / name).is_dir():
             shutil.rmtree(inputs / name)
-        words = filled(INPUTS_MADE[name], inputs)
+        words = filled(made, inputs)
         ended = commands.run(words, inputs)
         if ended.code != 0:
             raise LudoryError(f"ludory {' '.join(words)} ended with exit code {ended.code}: {last_line(ended.err)}")

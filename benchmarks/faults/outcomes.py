@@ -82,6 +82,18 @@ def league(folder: Path) -> Items:
     return items
 
 
+def trials(folder: Path) -> Items:
+    """The finished trials of a sweep in their order, with their settings and scores."""
+    from ludory.benchmarks.sweep.study import open_study
+
+    return [
+        (f"trial {k}", digest((trial.state, sorted(trial.params.items()), sorted(trial.intermediate_values.items()))))
+        for k, trial in enumerate(
+            one for one in open_study(folder).get_trials() if one.state.is_finished() and one.intermediate_values
+        )
+    ]
+
+
 def timeless(content: Any) -> Any:
     """JSON without the fields of `TIMES`, at any depth."""
     if isinstance(content, Mapping):

@@ -7,6 +7,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +17,7 @@ from support import broken_commands
 
 from ludory.benchmarks.faults import campaign, commands, formats, samples
 from ludory.benchmarks.faults.commands import Commands
-from ludory.benchmarks.faults.damage import ANY, BOMB_BYTES, LINES, VALUES, json_values, packed
+from ludory.benchmarks.faults.damage import ANY, BOMB_BYTES, EXECUTED, LINES, VALUES, json_values, packed
 from ludory.benchmarks.faults.findings import KINDS, FaultFinding, FaultTally, Place
 from ludory.benchmarks.faults.jobs import INPUTS_MADE, JOBS
 from ludory.cli import main
@@ -76,6 +78,12 @@ def test_every_damage_changes_a_file_and_a_seed_gives_it_again():
     assert b"NaN" in json_values(by_line=True)["NaN"](data, random.Random(1))
 
 
+def test_code_in_a_file_would_end_the_process_that_runs_it():
+    poison = ANY["code"](b"", random.Random(1))
+    load = [sys.executable, "-c", "import pickle, sys; pickle.loads(sys.stdin.buffer.read())"]
+    assert subprocess.run(load, input=poison, check=False).returncode == EXECUTED
+
+
 def test_every_entry_of_the_tables_is_whole():
     for name, job in JOBS.items():
         assert set(job.needs) <= set(INPUTS_MADE), name
@@ -122,7 +130,21 @@ def test_unknown_parts_and_cases_are_named(option, value, told, tmp_path, capsys
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [samples.recorder, samples.feedback, samples.battles, samples.exploiters])
+@pytest.mark.parametrize(
+    "make",
+    [
+        samples.recorder,
+        samples.feedback,
+        samples.battles,
+        samples.exploiters,
+        samples.few_replays,
+        samples.stored,
+        samples.mirrored,
+        samples.kept_text,
+        samples.rooms,
+        samples.league_state,
+    ],
+)
 def test_samples_are_read_as_they_were_written(make, tmp_path):
     make(tmp_path)
     (form, *_) = [one for one in formats.FORMATS.values() if one.sample is make]

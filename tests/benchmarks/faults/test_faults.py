@@ -44,7 +44,10 @@ def test_a_killed_job_ends_as_if_nothing_had_happened(name: str, place: Place) -
     assert found.trials.total() >= 1
 
 
-@pytest.mark.parametrize("name", ["checkpoint", "recorder of others", "battles", "exploiters.json"])
+@pytest.mark.parametrize(
+    "name",
+    ["checkpoint", "recorder of others", "battles", "exploiters.json", "table", "note of a store", "sokoban bank"],
+)
 def test_a_damaged_file_is_refused_or_makes_no_difference(name: str, place: Place) -> None:
     found = damaged_files.cases()[name](place)
     assert found.findings == []
