@@ -1,13 +1,17 @@
-"""Packages of the extra `llm`, imported when they are first needed."""
+"""Packages of the extra `llm`, imported when they are first needed; and the names of what samples replies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, get_args
 
 from ludory.errors import PluginError
+
+Backend = Literal["auto", "hf", "static", "vllm"]
+BACKENDS: tuple[str, ...] = get_args(Backend)
+"""What samples replies, see `make_generator`."""
 
 
 def needed(package: str, extra: str = "llm") -> Any:

@@ -13,6 +13,7 @@ from torch import Tensor
 from ludory.agents.draws import uniforms
 from ludory.errors import OptionError
 
+from .extras import Backend
 from .model import LanguageModel
 
 
@@ -80,9 +81,7 @@ class Decoder(Protocol):
         """Drop all sequences but `rows`, which are renumbered in this order."""
 
 
-def make_generator(
-    language_model: LanguageModel, backend: Literal["auto", "hf", "static", "vllm"] = "auto", **options: Any
-) -> Generator:
+def make_generator(language_model: LanguageModel, backend: Backend = "auto", **options: Any) -> Generator:
     """The generator of a backend.
 
     Args:
@@ -109,6 +108,11 @@ def make_generator(
 
         return VllmGenerator(language_model, **options)
     raise OptionError(f"backend={backend!r}: must be auto, hf, static or vllm")
+
+
+def cpu_backend(backend: str) -> Backend:
+    """The backend of a worker, which samples with a copy of the model on its CPU."""
+    return "auto" if backend == "vllm" else backend  # type: ignore[return-value]  # checked by the config
 
 
 def sample(

@@ -179,7 +179,7 @@ def load_language_model(
     if isinstance(source, tuple):
         model, tokenizer = source
         return LanguageModel(model, tokenizer, template)
-    transformers, folder, target = needed("transformers"), Path(source), _device(device)
+    transformers, folder, target = needed("transformers"), Path(source), language_device(device)
     _check_folder(folder, transformers)
     if not checked:
         check_checksums(folder)
@@ -213,7 +213,12 @@ def load_language_model(
     return LanguageModel(model, tokenizer, template)
 
 
-def _device(name: str) -> torch.device:
+def language_device(name: str) -> torch.device:
+    """The device of a name; "auto": a GPU if there is one.
+
+    Raises:
+        OptionError: there is no such device here.
+    """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from stable_baselines3.common.logger import HumanOutputFormat, KVWriter, Logger, TensorBoardOutputFormat
 
-from ludory.atomic import atomic_file
+from ludory.atomic import atomic_file, cannot_write
 from ludory.errors import OptionError, PluginError
+from ludory.plugins.spec import CHECKPOINT_SUFFIX
 
 if TYPE_CHECKING:
     from ludory.algorithms.learner import Learner
@@ -124,13 +125,31 @@ def make_formats(learner: Learner, logs: Sequence[str], file: Path) -> list[KVWr
     """
     formats: list[KVWriter] = []
     if "csv" in logs:
-        formats.append(CSVLog(_next_part(file.with_suffix(".csv"))))
+        formats.append(table_beside(file))
     if "tensorboard" in logs:
-        formats.append(_tensorboard(file.with_name(f"{file.stem}-tensorboard"), ""))
+        formats.append(_tensorboard(file.with_name(f"{_name(file)}-tensorboard"), ""))
     if "wandb" in logs:
         config = {name: getattr(learner.config, name) for name in learner.config.__dataclass_fields__}
-        formats.append(WandbLog(file.stem, file.parent, {"algorithm": learner.id, "game": learner.game.id, **config}))
+        formats.append(WandbLog(_name(file), file.parent, {"algorithm": learner.id, "game": learner.game.id, **config}))
     return formats
+
+
+def table_beside(file: Path) -> CSVLog:
+    """A new table for a run whose model is in `file`: NAME.csv, or NAME-2.csv where an earlier part of the run has left one.
+
+    Raises:
+        OutputError: the place cannot be written to.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return CSVLog(_next_part(file.with_name(f"{_name(file)}.csv")))
+    except OSError as error:
+        raise cannot_write(file, error, "name a folder that you may write to") from error
+
+
+def _name(file: Path) -> str:
+    """The name of a model without its ending; the dots of a folder's name stay."""
+    return file.name.removesuffix(CHECKPOINT_SUFFIX)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args
 
+from ludory.agents.language.extras import BACKENDS
 from ludory.algorithms.config import linear, make_options
 from ludory.errors import OptionError
 from ludory.limits import (
@@ -54,8 +55,8 @@ class TextPPOConfig:
     """Share of the probability that is sampled from."""
     max_new_tokens: PositiveInt = 400
     """Longest reply."""
-    backend: Annotated[str, OneOf("auto", "hf", "static", "vllm")] = "auto"
-    """What samples: see `make_generator`."""
+    backend: Annotated[str, OneOf(*BACKENDS)] = "auto"
+    """What samples: see `make_generator`; workers sample on their CPUs, where "vllm" is "auto"."""
     overlap: bool = False
     """Play the next episodes while an iteration is learnt from, with weights that are one iteration older; pays with samplers elsewhere."""
 
@@ -75,6 +76,10 @@ class TextPPOConfig:
     """Actions of an episode that are executed."""
     format_penalty: float | None = 0.5
     """Cost of a reply of a wrong form."""
+    penalty_at: Annotated[str, OneOf("turn", "episode")] | None = None
+    """Where that cost counts; None: as the preset of the environment says."""
+    strict: bool = False
+    """Execute nothing of a reply of a wrong form."""
     seat: int | str = 0
     """The seat that the model plays, or "all" where all share their rewards."""
     opponents: str = "random"
@@ -179,6 +184,10 @@ class TextPPOConfig:
     """Iterations between measurements of template collapse; 0: none."""
     save_episodes: bool = False
     """Keep the episodes of the last iteration in `TextPPO.batch`."""
+    checkpoint_dir: str | None = None
+    """Folder for older checkpoints, iteration_N each; None: none are kept; `ludory train` and `ludory spa` name one beside the model."""
+    checkpoint_every: NonNegativeInt | None = None
+    """Iterations between checkpoints that are kept; 0: none; None: a fifth of `iterations`."""
 
     def __post_init__(self) -> None:
         """Check all fields.
@@ -227,6 +236,13 @@ class TextPPOConfig:
         if self.loss_mean == "auto":
             return "constant" if self.advantage == "dr_grpo" else "token"
         return self.loss_mean
+
+    @property
+    def keeps_every(self) -> int:
+        """`checkpoint_every`, with its default filled in; 0 without a folder for them."""
+        if self.checkpoint_dir is None:
+            return 0
+        return max(1, self.iterations // 5) if self.checkpoint_every is None else self.checkpoint_every
 
     def rates(self, done: float) -> tuple[float, float]:
         """Learning rates of policy and critic when a share `done` of the run has passed."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from ludory.agents.language.generators import Generator, Sampling, make_generator
+from ludory.agents.language.generators import Generator, Sampling, cpu_backend, make_generator
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.packed import PackedModel
 from ludory.algorithms.running.threads import one_thread
@@ -106,6 +106,8 @@ class TextPlayer:
                 actions_per_turn=config.actions_per_turn,
                 actions_per_episode=config.actions_per_episode,
                 format_penalty=config.format_penalty,
+                penalty_at=config.penalty_at,
+                strict=config.strict,
                 seat=config.seat,  # type: ignore[arg-type]  # checked by TextEnv
                 opponents=config.opponents,
                 **rooms,
@@ -134,7 +136,7 @@ class _PlayerElsewhere:
 
     def __init__(self, share: TextShare, packed: PackedModel) -> None:
         model = packed.unpack("cpu")
-        generator = make_generator(model, "auto" if share.config.backend == "vllm" else share.config.backend)  # type: ignore[arg-type]
+        generator = make_generator(model, cpu_backend(share.config.backend))
         self._player = TextPlayer(share.game.make(), share.config, model, generator, share.share)
         self._version: int | None = None
 

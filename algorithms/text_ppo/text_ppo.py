@@ -88,6 +88,8 @@ class TextPPO(Learner):
         "backend",
         "device",
         "save_episodes",
+        "checkpoint_dir",
+        "checkpoint_every",
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     samples_in: ClassVar[str | None] = "lockstep"
@@ -175,6 +177,7 @@ class TextPPO(Learner):
             batch, lag = self._sampled()
             sampled = process_time()
             metrics |= episode_metrics(batch) | {"train/policy_lag": float(lag)}
+            metrics["rollout/ep_rew_mean"] = metrics["rollout/return"]  # the name that all learners have in common
             metrics |= self._learnt(batch)
         self.rooms_seen.update(int(value) for value in np.unique(batch.room_hashes))
         self.batch = batch if config.save_episodes else None
@@ -183,6 +186,9 @@ class TextPPO(Learner):
         metrics["time/sampling_cpu_s"], metrics["time/learning_cpu_s"] = sampled - began, process_time() - sampled
         if not on_step():
             return None
+        every = config.keeps_every
+        if config.checkpoint_dir is not None and every and self.iteration % every == 0:
+            self.save(Path(config.checkpoint_dir) / f"iteration_{self.iteration}")
         return metrics
 
     def sample_at(self, workers: Workers, samplers: int) -> Self:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
-from ludory.errors import OptionError
+from ludory.agents.language.extras import BACKENDS
+from ludory.errors import OptionError, OutputError
 from ludory.limits import (
     Below,
     Fraction,
@@ -110,6 +112,8 @@ class GenerateConfig:
     """Rooms to play; None: all."""
     seed: NonNegativeInt = 0
     """Of rooms, sampler and scripted policies."""
+    backend: Annotated[str, OneOf(*BACKENDS)] = "auto"
+    """What samples the model's replies: see `make_generator`; workers sample on their CPUs, where "vllm" is "auto"."""
 
     def __post_init__(self) -> None:
         """Check the limits of all fields."""
@@ -132,7 +136,7 @@ class SFTConfig:
     batch_size: PositiveInt = 16
     """Rows of a gradient step."""
     micro_batch: PositiveInt | None = None
-    """Rows of one forward pass; None: the whole batch."""
+    """Most rows of one forward pass; affects memory, not the result; None: the whole batch."""
     learning_rate: PositiveFloat = 1e-4
     """Highest step size of AdamW."""
     warmup: Annotated[float, Below(0, 1)] = 0.1
@@ -163,8 +167,8 @@ class SFTConfig:
     """Column of responses in files of other programs."""
     seed: NonNegativeInt = 0
     """Of the order of rows."""
-    device: str = "cpu"
-    """"cpu" or "cuda"."""
+    device: str = "auto"
+    """"cpu" or "cuda"; "auto": where the model is."""
 
     def __post_init__(self) -> None:
         """Check the limits of all fields."""
@@ -199,6 +203,8 @@ class EvalConfig:
     """Rooms to play; None: all."""
     seed: NonNegativeInt = 0
     """Of rooms and sampler."""
+    backend: Annotated[str, OneOf(*BACKENDS)] = "auto"
+    """What samples replies: see `make_generator`."""
 
     def __post_init__(self) -> None:
         """Check the limits of all fields."""
@@ -222,6 +228,15 @@ class SpaConfig:
     eval: EvalConfig = field(default_factory=EvalConfig)
     remarks: str = ""
     """What a reader should know of this configuration."""
+
+    def sampled_by(self, backend: str) -> SpaConfig:
+        """The same with another backend in all stages; the rooms that fine-tuning checks are played by the model that learns."""
+        return dataclasses.replace(
+            self,
+            generate=dataclasses.replace(self.generate, backend=backend),
+            ppo={**self.ppo, "backend": backend},
+            eval=dataclasses.replace(self.eval, backend=backend),
+        )
 
 
 def parse_policy(policy: str) -> tuple[str, float]:
@@ -315,3 +330,42 @@ def as_fields(config: Any) -> dict[str, Any]:
     """The fields of a configuration as nested mappings, as YAML and JSON can hold them."""
     found: dict[str, Any] = dataclasses.asdict(config)
     return found
+
+
+def leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted name, value) of everything in nested mappings; `before` begins every name."""
+    for name, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def refuse_changes(
+    folder: Path, what: str, before: Mapping[str, Any], now: Mapping[str, Any], free: Collection[str] = ()
+) -> None:
+    """Refuse to go on with what a folder holds if it was made from something else.
+
+    Args:
+        folder: what a user may name otherwise or remove.
+        what: its content, in words.
+        before: nested mappings that JSON can hold.
+        now: the same, as it should be.
+        free: dotted names that may differ.
+
+    Raises:
+        OutputError: names every value that differs.
+    """
+    old, new = (dict(leaves(json.loads(json.dumps(tree, default=str)))) for tree in (before, now))
+    names = [name for name in dict.fromkeys([*old, *new]) if name not in free and old.get(name) != new.get(name)]
+    if names:
+        changed = "; ".join(f"{name} was {_short(old.get(name))}, now {_short(new.get(name))}" for name in names)
+        raise OutputError(
+            f"{folder}: holds {what} of another configuration or model: {changed}; "
+            "go back to these values, name another folder, or remove this one"
+        )
+
+
+def _short(value: Any) -> str:
+    """A value in a message; of a hash its beginning."""
+    return "unset" if value is None else value[:12] if isinstance(value, str) and len(value) == 64 else shown(value)

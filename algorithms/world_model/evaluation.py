@@ -143,14 +143,15 @@ def play(
     text: TextConfig,
     config: EvalConfig,
     name: str = "model",
-    backend: str = "auto",
     greedy: bool = False,
 ) -> tuple[PlayerScores, TextEnv]:
     """Let a model play all rooms; returns its scores and the environment, which still has the rooms."""
     samples = 1 if greedy else config.samples
     env = eval_env(text, config, samples)
     sampling = Sampling(0.0 if greedy else config.temperature, config.top_p, config.max_new_tokens)
-    batch = collect(model, make_generator(model, backend), env, sampling, config.seed)  # type: ignore[arg-type]
+    generator = make_generator(model, config.backend)  # type: ignore[arg-type]  # checked by the config
+    batch = collect(model, generator, env, sampling, config.seed)
+    generator.sleep()  # the next model needs the memory
     successes = np.bincount(batch.groups, weights=batch.success, minlength=config.rooms).astype(np.int64)
     return PlayerScores(name, successes, samples, state_scores(batch)), env
 
@@ -185,7 +186,6 @@ def evaluate_models(
     text: TextConfig,
     config: EvalConfig,
     seen: Iterable[int] = (),
-    backend: str = "auto",
 ) -> Evaluation:
     """Models, random play and the optimum on the same rooms.
 
@@ -194,13 +194,12 @@ def evaluate_models(
         text: the game and its prompts.
         config: rooms and sampling.
         seen: hashes of the rooms of training.
-        backend: of the sampler.
     """
     players: list[PlayerScores] = []
     rooms: NDArray[np.uint64] = np.zeros(0, np.uint64)
     for name, model in models.items():
         for greedy in (False, True) if config.greedy else (False,):
-            found, env = play(model, text, config, f"{name} (greedy)" if greedy else name, backend, greedy)
+            found, env = play(model, text, config, f"{name} (greedy)" if greedy else name, greedy)
             rooms = env.room_hashes[:: env.group_size].copy()
             env.close()
             players.append(found)

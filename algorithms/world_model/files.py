@@ -256,6 +256,15 @@ def config_hash(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def file_hash(file: Path) -> str:
+    """A SHA-256 of the bytes of a file."""
+    digest = hashlib.sha256()
+    with file.open("rb") as handle:
+        while part := handle.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
 def tokenizer_hash(tokenizer: Any) -> str:
     """A SHA-256 of the words of a tokenizer and their numbers."""
     return config_hash(sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0])))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ludory.agents.language.generators import Generator, Sampling, make_generator
+from ludory.agents.language.generators import Generator, Sampling, cpu_backend, make_generator
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.packed import PackedModel
 from ludory.agents.language.spans import OBSERVATION, PREDICTION
@@ -25,9 +25,9 @@ from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.text_ppo.batch import TokenBatch
 from ludory.algorithms.text_ppo.rollout import collect
 from ludory.cluster.workers import Lent, Workers
-from ludory.errors import DataError, OutputError
+from ludory.errors import DataError
 
-from .config import GenerateConfig, TextConfig, as_fields, parse_policy
+from .config import GenerateConfig, TextConfig, as_fields, parse_policy, refuse_changes
 from .files import (
     ROWS,
     TRAIN,
@@ -65,7 +65,6 @@ def generate(
     text: TextConfig,
     config: GenerateConfig,
     out: str | Path,
-    backend: str = "auto",
     workers: Workers | None = None,
 ) -> Generated:
     """Play, replace and write; goes on where an interrupted call with the same arguments was, and does nothing if that was complete.
@@ -75,44 +74,43 @@ def generate(
         text: the game and its prompts.
         config: options.
         out: folder for shards of turns, `wm_train.parquet`, `wm_val.parquet` and `meta.json`.
-        backend: of the sampler, see `make_generator`.
         workers: who play, each with a copy of the model; None: this process.
 
     Raises:
-        OutputError: the folder holds data of another configuration, or cannot be written to.
+        OutputError: the folder holds data of another configuration or model, or cannot be written to.
         DataError: no row is left after the filters.
     """
     folder = Path(out)
     policy, chance = parse_policy(config.policy)
     plays = model.hash if policy == "model" else ""
-    stamp = config_hash(as_fields(text), as_fields(config), plays, tokenizer_hash(model.tokenizer))
+    made_from: dict[str, Any] = {"text": as_fields(text), "generate": as_fields(config)}
+    made_from |= {"model": plays, "tokenizer": tokenizer_hash(model.tokenizer)}
+    del made_from["generate"]["backend"]  # who samples may change on the way
+    stamp = config_hash(*made_from.values())
     meta = read_meta(folder)
-    if meta is not None and meta.get("stamp") != stamp:
-        raise OutputError(f"{folder}: holds data of another configuration or model; name another folder, or remove it")
-    if meta is not None and meta.get("complete"):
+    if meta is not None:
+        refuse_changes(folder, "data", {name: meta.get(name) for name in made_from}, made_from)
+    if meta is not None and meta["complete"]:
         return Generated(folder, meta["counts"])
-    head: dict[str, Any] = {
-        "stamp": stamp,
-        "tokenizer": tokenizer_hash(model.tokenizer),
-        "model": plays,
-        "code": code_hash(),
-    }
-    head |= {"text": as_fields(text), "generate": asdict(config), "versions": library_versions()}
+    head: dict[str, Any] = {"stamp": stamp, **made_from, "code": code_hash(), "versions": library_versions()}
     if meta is None:
         write_meta(folder, head | {"complete": False})
     missing = [number for number in range(config.batches) if not _stands(turns_file(folder, number), stamp)]
     if workers is None:
-        generator = make_generator(model, backend) if plays else None  # type: ignore[arg-type]
+        generator = make_generator(model, config.backend) if plays and missing else None  # type: ignore[arg-type]
         played: Iterator[dict[str, list[Any]]] = (
             _played(model, generator, text, config, chance, plays, number) for number in missing
         )
     else:
-        copy = _Copy(stamp, backend, workers.lend(PackedModel.of(model)))
+        generator = None
+        copy = _Copy(stamp, cpu_backend(config.backend), workers.lend(PackedModel.of(model)))
         tasks = [(copy, number) for number in missing]
         played = workers.map(partial(_played_elsewhere, text, config, chance, plays), tasks)
     for number, columns in zip(missing, played, strict=True):
         write_table(turns_file(folder, number), columns, TURNS.with_metadata({STAMP: stamp}))
         print(f"generate: batch {number + 1} of {config.batches}: {len(columns['turn']):,} turns", flush=True)
+    if generator is not None:
+        generator.sleep()  # its memory is for the stages that follow
     counts = write_rows(folder, model, config, [turns_file(folder, number) for number in range(config.batches)])
     write_meta(folder, head | {"complete": True, "counts": counts})
     return Generated(folder, counts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ludory.algorithms.text_ppo.config import make_text_ppo_config
 from ludory.errors import OptionError
 
-from .config import SpaConfig, as_fields, from_fields, read_yaml
+from .config import SpaConfig, as_fields, from_fields, leaves, read_yaml
 
 ENVIRONMENTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "SimpleSokoban": ("Sokoban-v0", {}),
@@ -116,7 +116,7 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
     """
     fields: dict[str, Any] = {"text": {"preset": "ragen"}, "ppo": {"preset": preset}}
     unknown = []
-    for key, value in _leaves(read_yaml(Path(file))):
+    for key, value in leaves(read_yaml(Path(file))):
         found = next((one for one in KEYS if _matches(one.original, key)), None)
         if found is None or not found.ours:
             unknown.append(f"{key}: {value!r}")
@@ -139,7 +139,7 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
 def beside_originals(config: SpaConfig) -> list[tuple[str, str, str]]:
     """Rows (original key, our field, value) of a configuration; options of PPO that it does not set are those of its preset."""
     preset = make_text_ppo_config(**config.ppo)
-    values = dict(_leaves({**as_fields(config), "ppo": asdict(preset)}))
+    values = dict(leaves({**as_fields(config), "ppo": asdict(preset)}))
     for number, value in enumerate(values.pop("ppo.clip", ())):
         values[f"ppo.clip.{number}"] = value
     rows = []
@@ -150,14 +150,6 @@ def beside_originals(config: SpaConfig) -> list[tuple[str, str, str]]:
                 (key.original, name, ("" if value is None else f"{value}") + (f"  ({key.note})" if key.note else ""))
             )
     return rows
-
-
-def _leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in tree.items():
-        if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value
 
 
 def _matches(pattern: str, key: str) -> bool:

@@ -5,29 +5,49 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from ludory.agents.language.model import LanguageModel, load_language_model
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ludory.agents.language.model import LanguageModel, language_device, load_language_model
+from ludory.algorithms.running.interrupt import raise_interrupt
+from ludory.algorithms.running.train_to_file import train_to_file, training_lock
+from ludory.algorithms.text_ppo.config import make_text_ppo_config
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.atomic import atomic_file
-from ludory.checkpoints.folder import HEADER, read_folder
+from ludory.checkpoints.folder import read_folder
 from ludory.cluster.workers import Workers
 from ludory.envs.game import Game
 from ludory.errors import OptionError
+from ludory.plugins.spec import FOLDER_HEADER
 
-from .config import EvalConfig, SFTConfig, SpaConfig, TextConfig, as_fields
+from .config import EvalConfig, SFTConfig, SpaConfig, TextConfig, as_fields, refuse_changes
 from .evaluation import Evaluation, evaluate_models, play
-from .files import TRAIN, VALIDATION, config_hash, read_meta, read_record, write_record
+from .files import TRAIN, VALIDATION, config_hash, file_hash, read_meta, read_record, write_record
 from .generate import generate
 from .rows import load_rows, load_validation
 from .scripted import text_env
-from .sft import fine_tune
+from .sft import FREE, fine_tune, made_from
 
 DONE = "sft.json"
 """What fine-tuning leaves in its folder when it is complete."""
 SAVE_EVERY = 10
-"""Iterations between checkpoints of PPO."""
+"""Iterations between two checkpoints of PPO, of which the last one stays."""
+
+
+PLAYED = (
+    "style",
+    "history",
+    "turns",
+    "actions_per_turn",
+    "actions_per_episode",
+    "format_penalty",
+    "penalty_at",
+    "strict",
+)
+"""Fields of `TextConfig` that are options of PPO by the same name."""
 
 
 def start_model(
@@ -68,17 +88,22 @@ def sft_stage(
     (arXiv:2510.15047: 16.3 to 8.3 %); it teaches states, and PPO then learns to win.
 
     Raises:
+        OutputError: `out` holds a model of another configuration, start or data.
         DataError: the data are missing or damaged, or rows are too long.
     """
     folder, target = Path(data), Path(out)
     train = folder / TRAIN if folder.is_dir() else folder
-    stamp = config_hash(as_fields(config), (read_meta(train.parent) or {}).get("stamp", str(train)), model.hash)
-    done = _done(target)
-    if done is not None and done.get("stamp") == stamp:
+    validation_file = train.parent / VALIDATION
+    read = config_hash(*(file_hash(file) for file in (train, validation_file) if file.is_file()))
+    now, done = made_from(config, model, read), _done(target)
+    if done is not None:
+        refuse_changes(target, "a fine-tuned model", done.get("made_from", {}), now, FREE)
         found: list[dict[str, float]] = done["history"]
         return found
+    if config.device != "auto":
+        model.model.to(language_device(config.device))
     training = load_rows(train, model, config)
-    validation = load_validation(train.parent / VALIDATION, model, config)
+    validation = load_validation(validation_file, model, config)
     check = None
     if text is not None and config.check_rooms:
         rooms = EvalConfig(
@@ -88,16 +113,17 @@ def sft_stage(
             prompt_mode="world_model",
             split="valid",
             max_new_tokens=max_new_tokens,
+            backend="hf",  # it shares the weights that learn
         )
 
         def check(current: LanguageModel) -> Mapping[str, float]:
-            player, env = play(current, text, rooms, backend="hf")
+            player, env = play(current, text, rooms)
             env.close()
             return {f"check/{name}": value for name, value in player.figures.items()}
 
         print("sft: success may fall here, that is expected: fine-tuning teaches states, PPO learns to win", flush=True)
-    history = fine_tune(model, training, validation, config, target, check, stamp)
-    write_record(target / DONE, {"stamp": stamp, "history": history, "config": as_fields(config)})
+    history = fine_tune(model, training, validation, config, target, check, read)
+    write_record(target / DONE, {"history": history, "made_from": now})
     return history
 
 
@@ -111,37 +137,88 @@ def ppo_stage(
 ) -> Path:
     """PPO from a model; goes on from the last checkpoint in `out`. Returns the folder of the trained model.
 
+    OUT.csv has the metrics of all iterations, and OUT-checkpoints the older checkpoints that `checkpoint_every` asks for.
+
     workers: play its episodes, each with a copy of the model; None: this process.
 
     Raises:
         OptionError: an option of PPO is not allowed.
+        OutputError: `out` holds a run with other options or from another model; those that may change are `TextPPO.changeable`.
+        KeyboardInterrupt: at Ctrl+C or SIGTERM, after the iteration; everything is saved.
     """
     target = Path(out)
-    chosen = {**ppo_options(text), **options}
+    chosen = {"checkpoint_dir": str(target.with_name(f"{target.name}-checkpoints")), **ppo_options(text), **options}
     if prompt_mode is not None:
         chosen["prompt_mode"] = prompt_mode
-    if (target / HEADER).exists():
-        learner = TextPPO.load(target, env=text_game(text))
-    else:
-        learner = TextPPO(model, text_game(text), **chosen)
-    if workers is not None:
-        learner.sample_at(workers, min(workers.count, learner.config.groups))
-    left = learner.config.iterations - learner.iteration
-    while left > 0:
-        learner.learn(min(left, SAVE_EVERY) * learner.config.episodes, reset_num_timesteps=False)
-        learner.save(target)
-        print(f"ppo: iteration {learner.iteration} of {learner.config.iterations}", flush=True)
+    with training_lock(target) as lock:
+        learner = _ppo_learner(model, text, chosen, target)
         left = learner.config.iterations - learner.iteration
-    learner.release_samplers()
+        if left <= 0:
+            print(
+                f"ppo: all {learner.config.iterations} iterations are done; ask for more with iterations=", flush=True
+            )
+            return target
+        if workers is not None:
+            learner.sample_at(workers, min(workers.count, learner.config.groups))
+        planned = learner.num_timesteps + left * learner.config.episodes
+        stopped = train_to_file(
+            learner, planned, target, save_every=inf, callback=_Checkpoints(learner, target), lock=lock
+        )
+        learner.release_samplers()
+    if stopped:
+        print(f"ppo: interrupted after iteration {learner.iteration}; the same command goes on", flush=True)
+        raise_interrupt(stopped)
     return target
+
+
+def _ppo_learner(
+    model: str | Path | LanguageModel, text: TextConfig, chosen: Mapping[str, Any], target: Path
+) -> TextPPO:
+    """The learner of a run that was begun in `target`, or a new one."""
+    if not (target / FOLDER_HEADER).exists():
+        return TextPPO(model, text_game(text), **chosen)
+    header, _ = read_folder(target, with_tensors=False)
+    now, before = (as_fields(make_text_ppo_config(**fields)) for fields in (chosen, header["config"]))
+    start = load_language_model(model, device=now["device"])
+    game = text_game(text)
+    played = {"id": game.id, "options": dict(game.options)}
+    refuse_changes(
+        target,
+        "a run of PPO",
+        {"ppo": before, "model": header["start_sha256"], "game": header["env"]},
+        {"ppo": now, "model": start.hash, "game": played},
+        [f"ppo.{name}" for name in TextPPO.changeable],
+    )
+    if start is not model:
+        start.free()
+    return TextPPO.load(target, env=game, **{name: now[name] for name in TextPPO.changeable})
+
+
+class _Checkpoints(BaseCallback):
+    """Saves between iterations, now and then, and says how far the run is."""
+
+    def __init__(self, learner: TextPPO, target: Path) -> None:
+        super().__init__()
+        self._learner, self._target, self._saved = learner, target, learner.iteration
+
+    def _on_rollout_start(self) -> None:
+        learner = self._learner
+        if learner.iteration - self._saved >= SAVE_EVERY:
+            learner.save(self._target)
+            self._saved = learner.iteration
+
+    def _on_rollout_end(self) -> None:
+        learner = self._learner
+        if learner.iteration % SAVE_EVERY == 0 or learner.iteration == learner.config.iterations:
+            print(f"ppo: iteration {learner.iteration} of {learner.config.iterations}", flush=True)
+
+    def _on_step(self) -> bool:
+        return True
 
 
 def ppo_options(text: TextConfig) -> dict[str, Any]:
     """How PPO shows the game: the fields of `TextPPOConfig` that a `TextConfig` sets."""
-    named = {
-        name: getattr(text, name)
-        for name in ("style", "history", "turns", "actions_per_turn", "actions_per_episode", "format_penalty")
-    }
+    named = {name: getattr(text, name) for name in PLAYED}
     return {"env_preset": text.preset, **{name: value for name, value in named.items() if value is not None}}
 
 
@@ -160,7 +237,7 @@ def seen_rooms(*folders: str | Path) -> set[int]:
         meta = read_meta(folder)
         if meta is not None:
             found |= set(meta.get("counts", {}).get("rooms", ()))
-        if (folder / HEADER).exists():
+        if (folder / FOLDER_HEADER).exists():
             head, _ = read_folder(folder, with_tensors=False)
             found |= {int(value, 16) for value in head.get("rooms_seen", ())}
     return found
@@ -169,23 +246,35 @@ def seen_rooms(*folders: str | Path) -> set[int]:
 def run(config: SpaConfig, out: str | Path, device: str = "auto", workers: Workers | None = None) -> Evaluation:
     """Generate, fine-tune, PPO, evaluate; `workers` play the episodes of the first and the third.
 
+    device: of all stages whose configuration names none.
+
     Raises:
-        OutputError: a folder holds a stage of another configuration.
+        OptionError: a device or an option of PPO is not allowed; nothing is written then.
+        OutputError: a folder holds a stage of another configuration; it is left as it is.
     """
-    folder = Path(out)
+    folder, ppo = Path(out), _checked_ppo(config, device)
     model = start_model(config.model, config.text, device)
     generate(model, config.text, config.generate, folder / "data", workers=workers)
     sft_stage(model, folder / "data", config.sft, folder / "sft", config.text, config.generate.max_new_tokens)
-    ppo_stage(folder / "sft", config.text, config.ppo, folder / "ppo", workers=workers)
+    ppo_stage(folder / "sft", config.text, ppo, folder / "ppo", workers=workers)
     return _evaluated(config, folder, device, {"start": config.model}, {"sft": folder / "sft", "spa": folder / "ppo"})
 
 
 def baseline(config: SpaConfig, out: str | Path, device: str = "auto", workers: Workers | None = None) -> Evaluation:
-    """PPO alone, from the untrained model, and the evaluation; `workers` play the episodes of PPO."""
-    folder = Path(out)
+    """PPO alone, from the untrained model, and the evaluation; `workers` play the episodes of PPO. Otherwise as `run`."""
+    folder, ppo = Path(out), _checked_ppo(config, device)
     model = start_model(config.model, config.text, device)
-    ppo_stage(model, config.text, config.ppo, folder / "ppo", workers=workers)
+    ppo_stage(model, config.text, ppo, folder / "ppo", workers=workers)
     return _evaluated(config, folder, device, {"start": config.model}, {"baseline": folder / "ppo"})
+
+
+def _checked_ppo(config: SpaConfig, device: str) -> dict[str, Any]:
+    """The options of PPO, with the device of the whole run if they name none; all are checked, so that a long run does not end in stage 3."""
+    ppo = {"device": device, **config.ppo}
+    make_text_ppo_config(**{**ppo_options(config.text), **ppo})
+    for name in (device, config.sft.device, ppo["device"]):
+        language_device(name)
+    return ppo
 
 
 def _evaluated(
@@ -194,9 +283,7 @@ def _evaluated(
     """The last stage first, then the others: the first one is compared with each."""
     models = {name: load_language_model(place, device=device) for name, place in reversed(list(trained.items()))}
     models |= {name: start_model(source, config.text, device) for name, source in start.items()}
-    mode = str(config.ppo.get("prompt_mode", "")) or TextPPO.config_class().prompt_mode
-    if config.ppo.get("preset") == "tiny" and "prompt_mode" not in config.ppo:
-        mode = "world_model"
+    mode = make_text_ppo_config(**config.ppo).prompt_mode
     found = evaluate_models(
         models, config.text, replace(config.eval, prompt_mode=mode), seen_rooms(folder / "data", folder / "ppo")
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,14 +23,15 @@ from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.spans import SPAN_NAMES
 from ludory.algorithms.offline.supervised import OWN_LOOP, PRECISIONS, OwnSigterm, own_random_state, plain_interrupt
 from ludory.algorithms.offline.supervised_module import Position, SupervisedModule
+from ludory.algorithms.running.learning_curves import X
+from ludory.algorithms.running.metric_logs import CSVLog, table_beside
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.running.training_logs import quiet_lightning
 from ludory.atomic import settled_folder
 from ludory.checkpoints.folder import read_folder, write_folder
-from ludory.errors import CheckpointError
+from ludory.errors import CheckpointError, OutputError
 
-from .config import SFTConfig, as_fields
-from .files import config_hash
+from .config import SFTConfig, as_fields, refuse_changes
 from .masks import IGNORED
 from .rows import RowBatch, TokenRow, batch_of, shuffled_batches, table_of
 
@@ -38,19 +40,21 @@ Check = Callable[[LanguageModel], Mapping[str, float]]
 VALIDATION_ROWS = 64
 WEIGHTS, POSITION = "weights/", "position/"
 """How the names of tensors in a checkpoint begin; those of the optimiser begin with adam/."""
+FREE = ("sft.device", "sft.micro_batch", "sft.checkpoint_every")
+"""What may change between an interruption and the rest of a run."""
 
 
 class Losses(NamedTuple):
     """The loss of a batch, and its parts."""
 
     mean: Tensor
-    """Mean over all trained tokens, weighted; with gradient."""
+    """Mean over all trained tokens, weighted; of a part of a batch its share of that; with gradient."""
     sums: Tensor
     """float64 [2, 6]: sum of the unweighted losses of trained tokens, and their number, by span."""
 
 
-def token_losses(model: Any, batch: RowBatch) -> Losses:
-    """Cross-entropy of the trained tokens of a batch under a causal model."""
+def token_losses(model: Any, batch: RowBatch, total: Tensor | None = None) -> Losses:
+    """Cross-entropy of the trained tokens of a batch under a causal model; total: sum of the weights where it is a part of a batch."""
     logits = model(input_ids=batch.ids, attention_mask=batch.attention, use_cache=False).logits  # [B, T, V]
     labels, weights, spans = batch.labels[:, 1:], batch.weights[:, 1:], batch.spans[:, 1:]
     trained = labels != IGNORED
@@ -61,7 +65,7 @@ def token_losses(model: Any, batch: RowBatch) -> Losses:
         kinds = spans[trained].cpu()
         sums[0].index_add_(0, kinds, each.detach().double().cpu())
         sums[1].index_add_(0, kinds, torch.ones(len(kinds), dtype=torch.float64))
-    return Losses((each * used).sum() / used.sum().clamp(min=1e-9), sums)
+    return Losses((each * used).sum() / (used.sum() if total is None else total).clamp(min=1e-9), sums)
 
 
 def rate_at(config: SFTConfig, step: int, steps: int) -> float:
@@ -70,6 +74,11 @@ def rate_at(config: SFTConfig, step: int, steps: int) -> float:
     if step < warm:
         return config.learning_rate * (step + 1) / warm
     return config.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
+
+
+def made_from(config: SFTConfig, model: LanguageModel, data: str) -> dict[str, Any]:
+    """What a fine-tuned model is made from, for `refuse_changes`; data: their hash."""
+    return {"sft": as_fields(config), "model": model.hash, "data": data}
 
 
 class SFT:
@@ -82,7 +91,10 @@ class SFT:
         config: options.
         out: folder for the model; beside it, OUT.progress holds the last checkpoint until the run is complete. None: nothing is written.
         check: called after every epoch.
-        stamp: hash of what the run is made from; a checkpoint with another one is not used.
+        stamp: of the data.
+
+    Raises:
+        OutputError: OUT.progress holds a run with another configuration, model or data.
     """
 
     def __init__(
@@ -97,10 +109,11 @@ class SFT:
     ) -> None:
         self.language_model, self.training, self.validation = model, training, validation
         self.config, self.out, self.check = config, out, check
-        self.stamp = config_hash(stamp, as_fields(config), len(training), model.hash)
+        self.made_from = made_from(config, model, stamp) | {"rows": len(training)}
         self.position = Position()
         self.history: list[dict[str, float]] = []
         self.table = table_of(config)
+        self._log: CSVLog | None = None
         if config.lora_rank:
             self._add_adapters()
         self.network = model.model
@@ -130,7 +143,8 @@ class SFT:
         """
         self._resume()
         if self.position.epoch < self.config.epochs:
-            with quiet_lightning(), own_random_state(torch.device("cpu")), plain_interrupt():
+            log = nullcontext() if self.out is None else closing(table_beside(self.out))
+            with log as self._log, quiet_lightning(), own_random_state(torch.device("cpu")), plain_interrupt():
                 self._trainer().fit(_RowModule(self))
         self.network.eval()
         return self.history
@@ -167,6 +181,8 @@ class SFT:
             + ", ".join(f"{k} {v:.4g}" for k, v in shown.items()),
             flush=True,
         )
+        if self._log is not None:
+            self._log.write({X: self.position.epoch * len(self.training), **shown}, {})
         self._save()
 
     def _trainer(self) -> Trainer:
@@ -200,7 +216,7 @@ class SFT:
     def _save(self) -> None:
         if self.progress_folder is None:
             return
-        state = {"stamp": self.stamp, "position": self.position.numbers(), "history": self.history}
+        state = {"made_from": self.made_from, "position": self.position.numbers(), "history": self.history}
         tensors = save_adam(self.optimizer)
         for part, named in ((WEIGHTS, self._weights()), (POSITION, self.position.tensors())):
             tensors |= {part + name: tensor for name, tensor in named.items()}
@@ -212,8 +228,7 @@ class SFT:
             return
         try:
             state, tensors = read_folder(folder, with_tensors=True)
-            if state["stamp"] != self.stamp:
-                return
+            refuse_changes(folder, "a part of a fine-tuning", state["made_from"], self.made_from, FREE)
             for name, weight in self._weights().items():
                 weight.copy_(tensors[WEIGHTS + name])
             load_adam(self.optimizer, tensors)
@@ -221,6 +236,8 @@ class SFT:
                 state["position"], {name: tensors[POSITION + name] for name in self.position.tensors()}
             )
             self.history = state["history"]
+        except OutputError:
+            raise
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise CheckpointError(f"{folder}: damaged ({error}); remove the folder to begin anew") from error
         print(f"sft: goes on in epoch {self.position.epoch + 1} after {self.position.batch} steps", flush=True)
@@ -233,33 +250,47 @@ class _RowModule(SupervisedModule):
         super().__init__(run.network, run.optimizer, run.config.seed, bool(run.validation), run)
         self._run = run
 
-    def _batches(self, batches: Iterator[list[TokenRow]]) -> Iterator[RowBatch]:
+    def _parts(self, batches: Iterator[list[TokenRow]]) -> Iterator[list[RowBatch]]:
+        """Every batch in parts of at most `micro_batch` rows."""
         pad = self._run.language_model.tokenizer.pad_token_id or 0
-        return (batch_of(rows, self._run.table, pad) for rows in batches)
+        for rows in batches:
+            size = self._run.config.micro_batch or len(rows)
+            yield [batch_of(rows[at : at + size], self._run.table, pad) for at in range(0, len(rows), size)]
 
-    def training_batches(self) -> Iterator[RowBatch]:
+    def training_batches(self) -> Iterator[list[RowBatch]]:
         config, position = self._run.config, self._run.position
         rows = shuffled_batches(self._run.training, config.batch_size, config.seed, position.epoch)
-        return self._batches(islice(rows, position.batch, None))
+        return self._parts(islice(rows, position.batch, None))
 
-    def validation_batches(self) -> Iterator[RowBatch]:
+    def validation_batches(self) -> Iterator[list[RowBatch]]:
         rows = self._run.validation
-        return self._batches(rows[start : start + VALIDATION_ROWS] for start in range(0, len(rows), VALIDATION_ROWS))
+        return self._parts(rows[start : start + VALIDATION_ROWS] for start in range(0, len(rows), VALIDATION_ROWS))
 
-    def samples_in(self, batch: RowBatch) -> int:
-        return len(batch.ids)
+    def samples_in(self, batch: list[RowBatch]) -> int:
+        return sum(len(part.ids) for part in batch)
 
     def no_sums(self) -> Tensor:
         return torch.zeros(2, len(SPAN_NAMES), dtype=torch.float64)
 
-    def training_step(self, batch: RowBatch, batch_idx: int) -> Tensor:
-        found = token_losses(self.policy, batch)
-        position = self._run.position
-        position.sums = position.sums + found.sums
-        return self.finite(found.mean, f"a batch of {len(batch.ids)} rows")
+    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Any) -> None:
+        """`training_step` does it: Lightning asks after it, when the gradients of the first parts are there."""
 
-    def validation_step(self, batch: RowBatch, batch_idx: int) -> None:
-        self._validated = self._validated + token_losses(self.policy, batch).sums
+    def training_step(self, batch: list[RowBatch], batch_idx: int) -> Tensor:
+        """The gradients of all parts but the last; Lightning adds that of the last one."""
+        self._optimizer.zero_grad()
+        total = torch.stack([part.weights[:, 1:].sum() for part in batch]).sum()
+        position, before = self._run.position, torch.zeros((), device=total.device)
+        for part in batch:
+            found = token_losses(self.policy, part, total)
+            position.sums = position.sums + found.sums
+            if part is not batch[-1]:
+                found.mean.backward()
+                before = before + found.mean.detach()
+        return self.finite(found.mean + before, f"a batch of {self.samples_in(batch)} rows")
+
+    def validation_step(self, batch: list[RowBatch], batch_idx: int) -> None:
+        for part in batch:
+            self._validated = self._validated + token_losses(self.policy, part).sums
 
     def metrics(self) -> dict[str, float]:
         found = _by_span("train/", self._run.position.sums)
@@ -296,7 +327,7 @@ def fine_tune(
     if config.trainer == "trl":
         from .trl_trainer import fine_tune_with_trl
 
-        return fine_tune_with_trl(model, training, config, out, check)
+        return fine_tune_with_trl(model, training, config, out, check, stamp)
     run = SFT(model, training, validation, config, out, check, stamp)
     history = run.learn()
     run.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,19 +11,32 @@ from typing import Any
 
 from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel
+from ludory.atomic import atomic_file
 from ludory.errors import OptionError
+from ludory.reading import read_json
 
-from .config import SFTConfig
+from .config import SFTConfig, refuse_changes
 from .masks import targets
 from .rows import TokenRow, table_of
+from .sft import FREE, made_from
 
 
 def trl_arguments(config: SFTConfig, folder: Path | str, device: str) -> Any:
-    """`trl.SFTConfig` with the same settings as Ludory's own loop has."""
+    """`trl.SFTConfig` with the same settings as Ludory's own loop has.
+
+    Raises:
+        OptionError: `micro_batch` does not divide `batch_size`.
+    """
+    size = min(config.micro_batch or config.batch_size, config.batch_size)
+    if config.batch_size % size:
+        raise OptionError(
+            f"micro_batch={size}: must divide batch_size={config.batch_size} with trainer='trl'; or take trainer='lightning'"
+        )
     return needed("trl", "trl").SFTConfig(
         output_dir=str(folder),
         num_train_epochs=config.epochs,
-        per_device_train_batch_size=config.batch_size,
+        per_device_train_batch_size=size,
+        gradient_accumulation_steps=config.batch_size // size,
         learning_rate=config.learning_rate,
         lr_scheduler_type="cosine",
         warmup_steps=config.warmup,
@@ -77,10 +91,20 @@ def fine_tune_with_trl(
     config: SFTConfig,
     out: Path | None,
     check: Callable[[LanguageModel], Mapping[str, float]] | None,
+    stamp: str = "",
 ) -> list[dict[str, float]]:
-    """Train, write the model to `out`, and return the last figures; an interrupted run goes on from its last epoch."""
+    """Train, write the model to `out`, and return the last figures; an interrupted run goes on from its last epoch.
+
+    Raises:
+        OutputError: what was interrupted is of another configuration, model or data; `stamp` is that of the data.
+    """
     with TemporaryDirectory() as temporary:
         folder = out.with_name(f"{out.name}.progress") if out is not None else Path(temporary)
+        origin, now = folder / "made_from.json", made_from(config, model, stamp) | {"rows": len(rows)}
+        if origin.exists():
+            refuse_changes(folder, "a part of a fine-tuning", read_json(origin), now, FREE)
+        with atomic_file(origin, "w") as handle:
+            json.dump(now, handle)
         trainer = trl_trainer(model, rows, config, folder)
         found = trainer.train(resume_from_checkpoint=any(folder.glob("checkpoint-*")) or None)
         model.model = trainer.accelerator.unwrap_model(trainer.model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ludory.agents.language.extras import Backend
 from ludory.cli.common.options import Folder, Maybe, Placed
 from ludory.cli.common.parser import parse
 
@@ -23,7 +24,9 @@ class _Run(Placed):
     model: Maybe[str] = None
     """Folder of a language model, or "small", instead of the configuration's."""
     device: str = "auto"
-    """cpu, cuda or auto."""
+    """cpu, cuda or auto, of all stages whose configuration names none."""
+    backend: Maybe[Backend] = None
+    """What samples replies in all stages, instead of the configuration's: auto, hf, static or vllm."""
 
 
 def run(argv: list[str]) -> int:
@@ -46,6 +49,8 @@ def _staged(argv: list[str], verb: str) -> int:
     config = read_config(chosen.config)
     if chosen.model is not None:
         config = replace(config, model=chosen.model)
+    if chosen.backend is not None:
+        config = config.sampled_by(chosen.backend)
     with chosen.placement.open() as workers:
         found = getattr(pipeline, verb)(config, chosen.out, chosen.device, workers)
     show_evaluation(f"{config.text.env}, {chosen.config}", found)
