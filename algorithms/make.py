@@ -18,7 +18,7 @@ from .learner import Learner
 
 def make_algorithm(
     id: str,
-    env: Any,
+    env: Any = None,
     policy: str | PolicySpec = "auto",
     *,
     tuned: bool = False,
@@ -30,7 +30,7 @@ def make_algorithm(
 
     Args:
         id: e.g. "ppo" or "ppo-v1".
-        env: id of a game, a `Game`, or an environment: see `Algorithm`.
+        env: id of a game, a `Game`, or an environment: see `Algorithm`; None: the game of the recorded games in `dataset=`.
         policy: name of a network; "auto": the default for the game.
         tuned: use tuned settings for the game, as `ludory train` does, where there are some; those of the last stage
             (`ludory.train` goes through all stages). Fields in `config` win. `env` must be an id.

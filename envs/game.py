@@ -462,6 +462,8 @@ class Game:
 
     They are part of `conventions`.
     """
+    playing_options: tuple[str, ...] = ()
+    """Options of the factory that say how games are played and not what recorded decisions mean: data with other values can be learnt from."""
     recorded: Any = None
     """The header of the recorded games that this game was made from, if its rules are not installed; see `of_header`."""
 

@@ -147,9 +147,9 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         Raises:
             DataError: it is of another game.
         """
-        header = data.header
+        header, free = data.header, {*ignored, *self.game.playing_options}
         recorded, wanted = (
-            (id, {name: value for name, value in options.items() if name not in ignored})
+            (id, {name: value for name, value in options.items() if name not in free})
             for id, options in ((header.game, header.options), (self.game.id, self.game.options))
         )
         if recorded != wanted:
@@ -162,7 +162,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
             ]
             raise DataError(
                 f"{data.path}: trajectories of {recorded[0]} with options {recorded[1]}, the algorithm's game is "
-                f"{wanted[0]} with options {wanted[1]}; name the game that was recorded with env={''.join(told)}"
+                f"{wanted[0]} with options {wanted[1]}; name the game that was recorded with env=, or leave env= out{''.join(told)}"
             )
         header.check_fits(self.game.facts)
 

@@ -35,7 +35,7 @@ def make_game(
         gimmick: "native": actions for the gimmick of the generation; "never": 10 actions in every generation.
         observation: "entity", "flat" or "seed41"; "none" follows no battle, for measurements.
         slot_order: order of the moves among actions 0-3: that of the menu ("request"), or by move id ("alpha"), as in data from replays.
-        teams: in formats that need them: a folder, a file, or a list of exports or packed teams; or a pair of these, one for each seat.
+        teams: in formats that need them, to play; who learns from recorded battles needs none: a folder, a file, or a list of exports or packed teams; or a pair of these, one for each seat.
         max_turns: a battle that is not over after so many turns is truncated; the simulator itself ends it after 1,000.
         preview: "choose" the lead in formats with team preview, or leave it to chance ("random").
 
@@ -88,6 +88,7 @@ def make_game(
         engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
         engine_options=ENGINE_OPTIONS,
         engine_conventions={"backend": _conventions_of_backend},
+        playing_options=("teams", "max_turns", "preview"),
         conventions={"vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
         | ({"gimmick": gimmick} if gimmick_groups(found.gen) else {}),
     )

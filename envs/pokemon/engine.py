@@ -63,7 +63,7 @@ class PokemonEngine(PooledEngine):
         (others): as for `ExternalEngine`.
 
     Raises:
-        OptionError: an option is not allowed.
+        OptionError: an option is not allowed, or teams are missing.
         PluginError: the simulator is not installed; says what to type. Raised at the first `reset`.
     """
 
@@ -85,6 +85,7 @@ class PokemonEngine(PooledEngine):
         shared: SharedWorker | None = None,
     ) -> None:
         check_choice("backend", backend, tuple(BACKENDS))
+        teams.check()
         if backend == "server" and seed is not None:
             raise OptionError(f"seed={seed}: {NOT_SEEDED}")
         if backend == "v8" and lane.format in missing_in_v8():

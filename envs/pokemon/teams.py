@@ -33,6 +33,13 @@ class TeamBank(NamedTuple):
     """Packed teams of each seat; () in formats whose teams the simulator makes."""
 
     seats: tuple[tuple[str, ...], tuple[str, ...]]
+    missing_in: str = ""
+    """The format, if it needs teams and has none: its battles can be learnt from, and not be played."""
+
+    def check(self) -> None:
+        """Raise an OptionError if battles cannot be played without teams."""
+        if self.missing_in:
+            raise OptionError(f"{self.missing_in} needs teams=: a folder of exports, a file, or a list of teams")
 
     def drawn(self, seat: int, bits: int) -> str | None:
         """The team for 64 random bits, None if the simulator makes the teams."""
@@ -44,7 +51,7 @@ def team_bank(format: BattleFormat, teams: Any) -> TeamBank:
     """The teams of `teams=`: a folder, a file, or a list of exports or packed teams; or a pair of these, one for each seat.
 
     Raises:
-        OptionError: teams are missing, unreadable or illegal, or the format makes its own; lists every problem with file and line.
+        OptionError: teams are unreadable or illegal, or the format makes its own; lists every problem with file and line.
         PluginError: the simulator, which checks teams, is not installed.
     """
     if not format.needs_teams:
@@ -52,7 +59,7 @@ def team_bank(format: BattleFormat, teams: Any) -> TeamBank:
             raise OptionError(f"teams={teams!r}: {format.id} makes its own teams; leave teams= out")
         return TeamBank(((), ()))
     if teams is None:
-        raise OptionError(f"{format.id} needs teams=: a folder of exports, a file, or a list of teams")
+        return TeamBank(((), ()), format.id)
     seats = [tuple(_texts(part)) for part in (teams if _is_pair(teams) else (teams,))]
     for found in seats:
         if not found:

@@ -263,8 +263,14 @@ def _as_dataset(path: Path, observation: str | None = None, remap_vocab: bool = 
             raise DataError(advice)
     if not (path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))):
         return path
+    from .formats.sparta.fields import is_search_log
     from .pokemon.shards import cached_shards
 
+    if is_search_log(path):
+        raise DataError(
+            f"{path}: a log of a search (SPARTA), which does not say which game was played; name it, such as --env Hanabi2P-v0 "
+            '(env="Hanabi2P-v0"), with `ludory train distill`'
+        )
     return cached_shards(path, observation, remap_vocab)
 
 

@@ -418,11 +418,40 @@ def test_players_and_days_stay_together(tmp_path: Path, chosen: list[BattleTraje
     assert not days[0] & days[1]
 
 
-def test_a_split_with_an_empty_part_is_refused(tmp_path: Path) -> None:
+def test_a_single_battle_cannot_be_split(tmp_path: Path) -> None:
     write_trajectories(tmp_path / "b.jsonl", battle(1, VARIED), "seed")
-    with pytest.raises(DataError, match="would be empty"):
+    with pytest.raises(DataError, match="one battle, which cannot be divided"):
         split_file(tmp_path / "b.jsonl")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["b.jsonl"]
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 0.1, 1 - 1e-9])
+def test_a_split_of_few_battles_has_one_on_each_side(tmp_path: Path, ratio: float) -> None:
+    write_trajectories(tmp_path / "b.jsonl", [side for number in range(4) for side in battle(number, VARIED)], "seed")
+    found = split_file(tmp_path / "b.jsonl", ratio)
+    assert min(found.train_battles, found.val_battles) >= 1
+    assert found.train_battles + found.val_battles == 4
+
+
+SEED_FILE = """{"replay_id": "test", "player": "p1", "total_reward": 1.0, "steps": [
+{"observation": {"turn": 1, "team_id": 0, "weather_id": 0, "team_hp": [1, 1, 1, 1, 1, 1]}, "action_type": 0, "action_target": 0,
+"reward": 0, "done": false},
+{"observation": {"turn": 2, "team_id": 0, "weather_id": 0, "team_hp": [0.8, 0.8, 0.8, 0.8, 0.8, 0.8]}, "action_type": 1,
+"action_target": 1, "reward": 1.0, "done": true}]}"""
+
+
+def test_a_file_of_the_seed_is_read_without_naming_its_observation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "t.jsonl").write_text(SEED_FILE.replace("\n", " ") + "\n")
+    samples = BattleSamples(tmp_path / "t.jsonl")
+    assert [int(samples[k]["action"]) for k in range(len(samples))] == [0, 5]
+    assert samples[1]["team_hp"].tolist() == pytest.approx([0.8] * 6)
+    batch = next(iter(create_dataloader(tmp_path / "t.jsonl", shuffle=False, num_workers=0)))
+    assert batch["action"].tolist() == [0, 5]
+    with pytest.raises(DataError, match='observation="seed41"'):
+        BattleSamples(tmp_path / "t.jsonl", "entity")
 
 
 # Resimulation

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import policy_of
 from ludory.algorithms.bc import BC
@@ -26,7 +27,7 @@ from ludory.envs.make import make_game
 from ludory.envs.pokemon.formats import RULES
 from ludory.envs.pokemon.observation import flat_of_entity
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
-from ludory.errors import CheckpointError, DataError, TrainingError
+from ludory.errors import CheckpointError, DataError, OptionError, TrainingError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pokemon" / "sim_dev.jsonl.gz"
 
@@ -274,3 +275,55 @@ def test_a_checkpoint_plays_and_starts_games_of_its_own_conventions(files: tuple
         check_conventions({"vocab_sha256": "1" * 64}, alpha, "net.ludory")
     with pytest.warns(UserWarning, match=r"pokemon-showdown 0\.11\.8"):
         check_conventions({"rules": "pokemon-showdown 0.11.8"}, alpha, "net.ludory")
+
+
+@pytest.fixture(scope="module")
+def ou_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Battles as people play them in a format that needs teams, from logs: the format is that of the file alone."""
+    found = converted([GOLDEN], Conversion(labels="log", format="gen9randombattle"))
+    sides = [side for one in found if isinstance(one, ConvertedBattle) for side in one.trajectories][:16]
+    sides = [replace(side, meta={**side.meta, "format": "gen9ou"}) for side in sides]
+    folder = tmp_path_factory.mktemp("ou")
+    train, val = folder / "F.train.jsonl", folder / "F.val.jsonl"
+    write_trajectories(train, sides[:12])
+    write_trajectories(val, sides[12:])
+    return train, val
+
+
+@pytest.mark.slow
+def test_the_manuals_line_clones_battles_of_a_format_that_needs_teams(ou_files: tuple[Path, Path]) -> None:
+    train, val = map(str, ou_files)
+    clone = ludory.make_algorithm("bc", dataset=train, val_dataset=val, num_epochs=1).learn()
+    assert (clone.game.id, dict(clone.game.options)) == ("PokemonGen9OU-v0", {"slot_order": "alpha"})
+    assert clone.num_timesteps > 0
+
+
+@pytest.mark.slow
+def test_the_command_line_clones_them_with_and_without_the_game(ou_files: tuple[Path, Path], tmp_path: Path) -> None:
+    train, val = map(str, ou_files)
+    data = ["train", "bc", "--data", train, "--val-data", val, "--epochs", "1"]
+    assert main([*data, "--out", str(tmp_path / "a.ludory")]) == 0
+    named = ["--env", "PokemonGen9OU-v0", "--option", "slot_order=alpha", "--option", "max_turns=500"]
+    assert main([*data, *named, "--out", str(tmp_path / "b.ludory")]) == 0
+
+
+def test_moves_in_another_order_than_the_games_are_refused(ou_files: tuple[Path, Path]) -> None:
+    with pytest.raises(DataError, match=r"leave env= out; slot_order is 'alpha' in the data and 'request' in the game"):
+        BC(env="PokemonGen9OU-v0", dataset=str(ou_files[0]))
+
+
+def test_a_format_that_needs_teams_asks_for_them_when_it_is_played() -> None:
+    with pytest.raises(OptionError, match=r"gen9ou needs teams=: a folder of exports"):
+        ludory.make_engine("PokemonGen9OU-v0")
+
+
+@pytest.mark.parametrize("written", ["{}\n", "[\n{}]"])
+def test_a_search_log_is_not_taken_for_battles(
+    written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The record is one of SPARTA's, as its wrapper writes it; nothing in it tells the game."""
+    log = tmp_path / "sparta_games.jsonl"
+    record = {"game_id": 0, "t": 0, "seat": 0, "obs_vec": [0.0] * 658, "legal_action_ids": [1], "action_sparta": 1}
+    log.write_text(written.format(json.dumps(record | {"reward": 0.0, "done": True})))
+    assert main(["train", "distill", "--data", str(log), "--init-from", "x.pt", "--out", str(tmp_path / "y")]) == 2
+    assert "--env Hanabi2P-v0" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,10 @@ from ludory.envs.pokemon.observation import (
     ENTITY_SIZE,
     SEED41_PARTS,
     SEED41_SIZE,
+    entity_spec,
     flat_of_entity,
+    flat_spec,
+    seed41_spec,
     write_entity,
     write_seed41,
 )
@@ -37,7 +41,7 @@ from ludory.envs.pokemon.tracker.layout import (
     TEMPORARY,
 )
 from ludory.envs.pokemon.vocab import UNKNOWN, numbers
-from ludory.errors import DataError
+from ludory.errors import DataError, OptionError
 
 from .labels import SHORT
 from .sides import Decision, SpectatorView
@@ -56,6 +60,32 @@ class ObservedDecisions(NamedTuple):
     weights: NDArray[np.float32]  # [T]
     rewards: NDArray[np.float32]  # [T]
     kinds: tuple[str, ...]
+
+
+SPECS = {"entity": entity_spec, "flat": flat_spec, "seed41": seed41_spec}
+
+
+def observation_for(first: BattleTrajectory, observation: str | None, path: str | Path) -> str:
+    """What to compute from a file: `observation`; where it is None, entity, or seed41 for files of the seed's schema.
+
+    Args:
+        first: trajectory of the file.
+        observation: "entity", "flat", "seed41" or None.
+        path: of the file, for messages.
+
+    Raises:
+        OptionError: there is no such observation.
+        DataError: it cannot be computed from a file of the seed's schema.
+    """
+    if observation is not None and observation not in SPECS:
+        raise OptionError(f"observation={observation!r}: must be one of {', '.join(SPECS)}")
+    wanted = observation or ("entity" if first.stream else "seed41")
+    if wanted != "seed41" and not first.stream:
+        raise DataError(
+            f"{path}: files of the seed's schema hold 41 numbers for each decision, from which {wanted!r} cannot be computed; "
+            'ask for observation="seed41", or convert the replays again with `ludory pokemon convert`'
+        )
+    return wanted
 
 
 def observations_of(trajectory: BattleTrajectory, observation: str = "entity") -> ObservedDecisions:

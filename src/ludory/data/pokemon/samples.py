@@ -15,19 +15,17 @@ from ludory.atomic import atomic_folder
 from ludory.checkpoints.folder import SUMS, check_checksums, write_checksums
 from ludory.envs.engine.binding.bind import cache_directory
 from ludory.envs.game import Segment
-from ludory.envs.pokemon.observation import ENCODER_VERSION, entity_spec, flat_spec, seed41_spec
+from ludory.envs.pokemon.observation import ENCODER_VERSION
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
 from ludory.errors import CheckpointError, DataError, OptionError
 
-from .observations import observations_of
+from .observations import SPECS, observation_for, observations_of
 from .origins import check_origin, remapped
 from .splitting import check_disjoint
 from .trajectories import KINDS, MISSING, read_trajectories
 
 if TYPE_CHECKING:
     import torch
-
-SPECS = {"entity": entity_spec, "flat": flat_spec, "seed41": seed41_spec}
 
 
 class BattleSamples:
@@ -39,7 +37,7 @@ class BattleSamples:
 
     Args:
         data_path: file of trajectories.
-        observation: "entity", "flat" or "seed41".
+        observation: "entity", "flat" or "seed41"; None: entity, or seed41 for files of the seed's schema.
         max_trajectories: read the first ones only.
         max_samples: keep the first decisions only.
         kinds: of decisions to keep; None: all.
@@ -56,7 +54,7 @@ class BattleSamples:
     def __init__(
         self,
         data_path: str | Path,
-        observation: Literal["entity", "flat", "seed41"] = "entity",
+        observation: Literal["entity", "flat", "seed41"] | None = None,
         max_trajectories: int | None = None,
         max_samples: int | None = None,
         kinds: Collection[str] | None = None,
@@ -64,8 +62,6 @@ class BattleSamples:
         train_path: str | Path | None = None,
         remap_vocab: bool = False,
     ) -> None:
-        if observation not in SPECS:
-            raise OptionError(f"observation={observation!r}: must be one of {', '.join(SPECS)}")
         for name, most in (("max_trajectories", max_trajectories), ("max_samples", max_samples)):
             if most is not None and most < 1:
                 raise OptionError(f"{name}={most}: must be at least 1")
@@ -74,8 +70,9 @@ class BattleSamples:
                 raise OptionError(f"kind {kind!r}: must be one of {', '.join(KINDS)}")
         if train_path is not None:
             check_disjoint(train_path, data_path)
-        self.segments: tuple[Segment, ...] = SPECS[observation]().segments
-        self.folder = cached_samples(data_path, observation, remap_vocab)
+        wanted = observation_for(next(iter(read_trajectories(data_path))), observation, data_path)
+        self.segments: tuple[Segment, ...] = SPECS[wanted]().segments
+        self.folder = cached_samples(data_path, wanted, remap_vocab)
         arrays = {
             name: np.load(self.folder / f"{name}.npy", mmap_mode="r")
             for name in ("actions", "weights", "kinds", "trajectories")

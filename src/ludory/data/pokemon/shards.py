@@ -29,17 +29,16 @@ from ludory.envs.engine.binding.bind import cache_directory
 from ludory.envs.game import Head
 from ludory.envs.make import make_game
 from ludory.envs.pokemon import NETWORKS
-from ludory.envs.pokemon.observation import ENCODER_VERSION, entity_spec, flat_spec, seed41_spec
+from ludory.envs.pokemon.observation import ENCODER_VERSION
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError
 from ludory.plugins import games
 
-from .observations import observations_of
+from .observations import SPECS, observation_for, observations_of
 from .origins import check_origin, remapped
 from .splitting import battle_lines
 from .trajectories import MISSING, BattleTrajectory, read_trajectories
 
-SPECS = {"entity": entity_spec, "flat": flat_spec, "seed41": seed41_spec}
 SHARD_GAMES = 500
 
 
@@ -64,17 +63,10 @@ def cached_shards(path: str | Path, observation: str | None = None, remap_vocab:
         DataError: a line is not a trajectory, trajectories of several kinds are mixed, or they are of other vocabularies.
         OptionError: no such observation.
     """
-    if observation is not None and observation not in SPECS:
-        raise OptionError(f"observation={observation!r}: must be one of {', '.join(SPECS)}")
     source = Path(path)
     first = next(iter(read_trajectories(source)))
+    wanted = observation_for(first, observation, source)
     check_origin(first, source, remap_vocab)
-    wanted = observation or ("entity" if first.stream else "seed41")
-    if wanted != "seed41" and not first.stream:
-        raise DataError(
-            f"{source}: files of the seed's schema hold 41 numbers for each decision, from which {wanted!r} cannot be computed; "
-            'ask for observation="seed41", or convert the replays again with `ludory pokemon convert`'
-        )
     name = f"{_hash_of(source)[:16]}-{wanted}-{ENCODER_VERSION}-{VOCAB_SHA256[:8]}"
     folder = cache_directory("pokemon-data") / remapped(name, remap_vocab)
     if not (folder / MANIFEST).exists():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -29,7 +29,21 @@ class SplitFiles(NamedTuple):
 
 def in_validation(key: str, ratio: float, seed: int) -> bool:
     """Whether a battle, day or player is for validation: SHA-256 of "seed|key", as a fraction, is below the ratio."""
-    return int.from_bytes(hashlib.sha256(f"{seed}|{key}".encode()).digest()[:8], "big") / 2**64 < ratio
+    return _fraction(key, seed) < ratio
+
+
+def validation_keys(keys: Iterable[str], ratio: float, seed: int) -> set[str]:
+    """The battles, days or players for validation, as `in_validation` says.
+
+    Of two or more, at least one is on each side: the one that is nearest to the border changes its side if there is none.
+    """
+    ordered = sorted(keys, key=lambda key: _fraction(key, seed))
+    count = sum(in_validation(key, ratio, seed) for key in ordered)
+    return set(ordered[: min(max(count, 1), len(ordered) - 1)])
+
+
+def _fraction(key: str, seed: int) -> float:
+    return int.from_bytes(hashlib.sha256(f"{seed}|{key}".encode()).digest()[:8], "big") / 2**64
 
 
 def split_file(path: str | Path, ratio: float = 0.1, seed: int = 42, by: By = "battle") -> SplitFiles:
@@ -44,7 +58,7 @@ def split_file(path: str | Path, ratio: float = 0.1, seed: int = 42, by: By = "b
         by: what is kept together: "day" and "player" group more than "battle"; all battles of players who met each other belong together.
 
     Raises:
-        DataError: the file is not one of trajectories, lacks the days or players, or one side of the split is empty.
+        DataError: the file is not one of trajectories, lacks the days or players, or all belongs together.
         OptionError: an argument is invalid.
     """
     if not 0 < ratio < 1:
@@ -52,6 +66,12 @@ def split_file(path: str | Path, ratio: float = 0.1, seed: int = 42, by: By = "b
     if by not in ("battle", "day", "player"):
         raise OptionError(f"by={by!r}: must be battle, day or player")
     groups = _groups(path, by)
+    if len(set(groups.values())) < 2:
+        what = "the file has one battle" if by == "battle" else f"all battles belong to one {by}"
+        raise DataError(
+            f"{path}: {what}, which cannot be divided; " + ("convert more" if by == "battle" else "split by battle")
+        )
+    chosen = validation_keys(set(groups.values()), ratio, seed)
     train, val = names_of_split(path)
     counts, battles = [0, 0], (set[str](), set[str]())
     with ExitStack() as stack:
@@ -60,16 +80,10 @@ def split_file(path: str | Path, ratio: float = 0.1, seed: int = 42, by: By = "b
             plain = stack.enter_context(atomic_file(file))
             handles.append(stack.enter_context(packed(plain, file)))
         for one in read_trajectories(path):
-            side = int(in_validation(groups[one.replay_id], ratio, seed))
+            side = int(groups[one.replay_id] in chosen)
             write_content(handles[side], content_of(one) if one.meta else seed_content_of(one))
             counts[side] += 1
             battles[side].add(one.replay_id)
-        if not all(counts):
-            empty = ("training", "validation")[counts.index(0)]
-            total = len(set(groups.values()))
-            raise DataError(
-                f"{path}: the {empty} part of {total} groups by {by} would be empty; take another val_ratio, or another seed"
-            )
     return SplitFiles(train, val, counts[0], counts[1], len(battles[0]), len(battles[1]))
 
 
