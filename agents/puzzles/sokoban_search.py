@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ludory.envs.chance import mix
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 from ludory.envs.sokoban.levels import checked_rooms
 from ludory.envs.sokoban.state import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
 from ludory.errors import OptionError
@@ -21,7 +21,7 @@ _FAR = 1 << 20
 _DOWN = np.array([-1, 1, 0, 0])
 _ACROSS = np.array([0, 0, -1, 1])
 
-_compiled = njit(cache=True, error_model="numpy", nogil=True)
+_compiled = cached_kernel(error_model="numpy", nogil=True)
 
 
 class _HashSet(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
-from ludory.envs.engine.binding.bind import cache_directory
+from ludory.cache_folder import cache_directory
 from ludory.envs.make import make_engine
 from ludory.envs.pokemon.engine import PokemonEngine
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ludory.benchmarks.harness.worker_process import MissingContestant
-from ludory.envs.engine.binding.bind import cache_directory
+from ludory.cache_folder import cache_directory
 
 PACKAGES = ("open_spiel", "pettingzoo", "shimmy")
 """What `install_peers` installs."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file
-from ludory.envs.engine.binding.bind import cache_directory
+from ludory.cache_folder import cache_directory
 
 from .formats import SlotOrder, battle_format
 from .requests import seat_request

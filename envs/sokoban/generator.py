@@ -11,10 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ludory.envs.chance import hash_rows, mix
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 from .options import SokobanOptions
 from .state import BOX, FLOOR, PLAYER, TARGET, WALL
@@ -38,7 +38,7 @@ _MASKS = np.array(
 _ROW_STEPS = np.array([-1, 1, 0, 0])
 _COLUMN_STEPS = np.array([0, 0, -1, 1])
 
-_compiled = njit(cache=True, error_model="numpy", nogil=True)
+_compiled = cached_kernel(error_model="numpy", nogil=True)
 
 
 class _Search(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 from ludory.envs.engine.protocol import on_host
 from ludory.envs.game import Field, State, header
 
@@ -86,7 +86,7 @@ def start_bits(rooms: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return bits
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@cached_kernel(error_model="numpy", nogil=True)
 def _mark_dead(bits: NDArray[np.uint8]) -> None:
     """Set IS_DEAD in the cells of rooms (n, R, C) from which no target can be reached: what backward pulls from the targets do not find."""
     count, rows, columns = bits.shape

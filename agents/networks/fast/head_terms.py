@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 
 class HeadTerms(NamedTuple):
@@ -77,7 +77,7 @@ def _rows(part: Tensor) -> NDArray[Any]:
     return part.detach().reshape(-1, part.shape[-1]).contiguous().numpy()
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_kernel(nogil=True, error_model="numpy")
 def log_softmax(logits, mask, low, high, out):  # type: ignore[no-untyped-def]
     """Write the log-probabilities of one head to out[low:high]; illegal values get -inf. Gives the number of legal ones."""
     largest, legal = -np.inf, 0
@@ -95,7 +95,7 @@ def log_softmax(logits, mask, low, high, out):  # type: ignore[no-untyped-def]
     return legal
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_kernel(nogil=True, error_model="numpy")
 def terms(logits, mask, actions, teacher, offsets, log_p, log_q, log_prob, entropy, scale, kl):  # type: ignore[no-untyped-def]
     """Fill log_p [m, A], log_q [m, A] (of the teacher), log_prob, entropy (normalised), scale (1 / log of the legal count), kl [m, H].
 
@@ -123,7 +123,7 @@ def terms(logits, mask, actions, teacher, offsets, log_p, log_q, log_prob, entro
             entropy[row, head], scale[row, head], kl[row, head] = chaos * unit, unit, distance
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_kernel(nogil=True, error_model="numpy")
 def gradients(mask, actions, offsets, taught, log_p, log_q, entropy, scale, by_log_prob, by_entropy, by_kl, out):  # type: ignore[no-untyped-def]
     """Fill out [m, A] with the gradient of the logits, from those of log_prob, entropy and kl [m, H]; 0 where illegal."""
     for row in range(out.shape[0]):

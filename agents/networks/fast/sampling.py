@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 from ludory.errors import TrainingError
 
 
@@ -51,7 +51,7 @@ def pick_heads(logits: Tensor, mask: Tensor, sizes: tuple[int, ...], noise: Tens
     return actions, log_probs
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp"})
+@cached_kernel(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp"})
 def draw(logits, mask, noise, offsets, actions, log_probs):  # type: ignore[no-untyped-def]
     """Fill actions and log_probs [m, H] from logits and mask [m, A]; noise [m, H] is uniform in [0, 1).
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 from ludory.envs.engine.parallel import run_parts
 
 FEWEST_ROWS = 256
@@ -81,7 +81,7 @@ _ONES = np.array([[b for b in range(8) if v >> (7 - b) & 1] + [0] * (8 - v.bit_c
 _COUNT = np.array([v.bit_count() for v in range(256)], np.int32)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_kernel(nogil=True, error_model="numpy")
 def differences(row, usual, places):  # type: ignore[no-untyped-def]
     """Write the places where a packed row differs from the usual one; returns how many. No branch depends on the data."""
     count = 0
@@ -93,7 +93,7 @@ def differences(row, usual, places):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_kernel(nogil=True, error_model="numpy")
 def _transpose(weight, out):  # type: ignore[no-untyped-def]
     """Write `weight` (n, m) to `out` (at least m, n), the rows beyond m 0; in squares, so that both stay in the cache."""
     n, m = weight.shape
@@ -105,7 +105,7 @@ def _transpose(weight, out):  # type: ignore[no-untyped-def]
                     out[j, i] = weight[i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_kernel(nogil=True, error_model="numpy")
 def _add_usual(columns, signs, out):  # type: ignore[no-untyped-def]
     """Add the columns of the bits that are usually set."""
     for bit in range(signs.shape[0]):
@@ -114,7 +114,7 @@ def _add_usual(columns, signs, out):  # type: ignore[no-untyped-def]
                 out[j] += columns[bit, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@cached_kernel(nogil=True, error_model="numpy", fastmath=True)
 def _add_differences(rows, usual, columns, signs, base, out, start, stop):  # type: ignore[no-untyped-def]
     width = out.shape[1]
     places = np.empty(rows.shape[1] * 8 + 8, np.int32)
@@ -135,7 +135,7 @@ def _add_differences(rows, usual, columns, signs, base, out, start, stop):  # ty
                 total[j] += sign * column[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@cached_kernel(nogil=True, error_model="numpy", fastmath=True)
 def _difference_gradient(rows, usual, grad, start, stop):  # type: ignore[no-untyped-def]
     width = grad.shape[1]
     places = np.empty(rows.shape[1] * 8 + 8, np.int32)

@@ -30,5 +30,5 @@ module, which is compiled in half the time (`quick_batch_kernel`). For large bat
 (`state_fields.py`). Scalar kernels have no machine code of their own, they are linked into these functions (`linked_kernel.py`).
 Kernels that the game does not have are left out: their batch kernels are never called, so Numba never compiles them.
 `plain_kernels.py` runs the same functions as plain Python, for checks and for single games that do not wait for the compiler.
-`LUDORY_SHOW_BOUND=1` prints to stderr where each bound file lies; `cache_directory` says which folder that is.
+`LUDORY_SHOW_BOUND=1` prints to stderr where each bound file lies; `ludory.cache_folder.cache_directory` says which folder that is.
 """

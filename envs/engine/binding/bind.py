@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -21,9 +20,9 @@ import numba
 import numpy as np
 
 from ludory.atomic import atomic_file
+from ludory.cache_folder import cache_directory, warn
 from ludory.envs.engine.storage import state_class
 from ludory.envs.game import Field
-from ludory.errors import OutputError
 
 from . import linked_kernel
 from . import state_fields as state_fields_module
@@ -35,62 +34,6 @@ from .state_fields import StateFields, state_fields
 PLACEHOLDER = "from ludory.envs.engine.binding.kernel_placeholders import "
 STATE_CLASS = "GameState"
 """Placeholder for the NamedTuple class of the state, which CUDA kernels need because they receive the fields as a plain tuple."""
-
-
-def cache_directory(part: str = "kernels") -> Path:
-    """Folder of bound files and compiled code, or of another `part`: in `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one.
-
-    The user's cache folder is `XDG_CACHE_HOME`, else, on Windows, `LOCALAPPDATA`, else `~/.cache`.
-
-    Code is loaded from it, so it belongs to this user and nobody else can enter it.
-
-    Raises:
-        OutputError: no such folder can be made.
-    """
-    named = os.environ.get("LUDORY_CACHE_DIR")
-    users = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
-    base = Path(named) if named else Path(users).expanduser() / "ludory"
-    folder, temporary = base / part, Path(tempfile.gettempdir()) / f"ludory-{part}-{_user()}"
-    cure = "set LUDORY_CACHE_DIR to a folder of your own"
-    if not (unusable := _make_private(folder)):
-        return folder
-    if problem := _make_private(temporary):
-        raise OutputError(f"{temporary} {problem}; {cure}")
-    _warn(f"ludory: {folder} {unusable}, so {temporary} is used instead; {cure}")
-    return temporary
-
-
-def _user() -> object:
-    """The user's number. Windows has none: folders of the user, also the one for temporary files, are private there."""
-    return os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-
-
-def _make_private(folder: Path) -> str:
-    """Make `folder` accessible to this user only; returns why that is impossible, "" if it is done."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if problem := _foreign(folder):
-            return problem
-        if hasattr(os, "getuid") and folder.stat().st_mode & 0o077:
-            folder.chmod(0o700)
-    except OSError as error:
-        return f"cannot be made private ({error.strerror})"
-    return "" if os.access(folder, os.W_OK) else "cannot be written to"
-
-
-def _foreign(folder: Path) -> str:
-    """Why another user may control the content of `folder`, "" if none can."""
-    if not hasattr(os, "getuid"):
-        return ""
-    for place in (folder.parent, folder):
-        if place.is_symlink() and (place == folder or place.lstat().st_uid not in (0, os.getuid())):
-            return "is a symbolic link" if place == folder else f"lies behind the symbolic link {place} of another user"
-    return "belongs to another user" if folder.exists() and folder.stat().st_uid != os.getuid() else ""
-
-
-@cache
-def _warn(notice: str) -> None:
-    print(notice, file=sys.stderr)
 
 
 def bind(
@@ -161,7 +104,7 @@ def _bind_in_file(
     try:
         return _load(template, _replace_placeholder(source, "\n".join(lines)), digest)
     except OSError as error:  # a full disk, for example
-        _warn(f"ludory: {error}: this game's kernels are compiled in memory")
+        warn(f"ludory: {error}: this game's kernels are compiled in memory")
         return _bind_in_memory(template, source, kernels, names)
 
 
@@ -243,14 +186,12 @@ def _bound_line(name: str, kernel: Callable[..., Any] | None, names: tuple[str, 
 def _load(template: str, source: str, digest: str) -> ModuleType:
     path = cache_directory() / f"{Path(template).name}_{digest}.py"
     if os.environ.get("LUDORY_SHOW_BOUND") == "1":
-        _warn(f"ludory: bound file: {path}")
+        warn(f"ludory: bound file: {path}")
     if not path.exists():
         print("ludory: compiling this game's kernels, once on this machine (a few seconds)", file=sys.stderr)
     if not path.exists() or path.read_bytes() != source.encode():  # a damaged file is written again
         with atomic_file(path, "w", private=True) as file:
             file.write(source)
-            file.flush()
-            os.utime(file.name, (0, 0))  # Numba compares the file's time, which must not depend on who writes the file
     return _load_named(path, source)
 
 

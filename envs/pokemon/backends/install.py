@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file, atomic_folder
-from ludory.envs.engine.binding.bind import cache_directory
+from ludory.cache_folder import cache_directory
 from ludory.envs.pokemon.formats import RULES, V8_RULES
 from ludory.errors import BackendError, PluginError
 

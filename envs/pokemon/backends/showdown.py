@@ -18,7 +18,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from ludory.atomic import atomic_folder
-from ludory.envs.engine.binding.bind import cache_directory
+from ludory.cache_folder import cache_directory
 from ludory.errors import BackendError, BackendTimeout, PluginError
 from ludory.plugins.requirements import needs_unix
 

@@ -97,7 +97,7 @@ def _base(use: UrlUse, part: str) -> Path:
     """The folder of all copies."""
     if work := use.settings.get("--work"):
         return Path(work) / part
-    from ludory.envs.engine.binding.bind import cache_directory
+    from ludory.cache_folder import cache_directory
 
     return cache_directory(part)
 
