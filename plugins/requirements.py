@@ -47,7 +47,7 @@ def missing_dependency(
 
 def install_command(distribution: str, module: str, extras: tuple[str, ...] = ()) -> str | None:
     """`pip install "distribution[extra]"` with one of `extras`, or else the smallest extra, that provides `module`; None if none does."""
-    wanted = _canonical(_OTHER_NAMES.get(module, module))
+    wanted = package_of(module)
     declared = _declared(distribution)
     brings = [extra for name, extra in declared if name == wanted]
     if "" in brings:
@@ -71,6 +71,12 @@ def _declared(distribution: str) -> list[tuple[str, str]]:
         if name:
             pairs.append((_canonical(name[0]), extra[1] if extra else ""))
     return pairs
+
+
+def package_of(module: str) -> str:
+    """Name of the package that brings a module, in lower case with hyphens."""
+    top = module.partition(".")[0]
+    return _canonical(_OTHER_NAMES.get(top, top))
 
 
 def _canonical(name: str) -> str:

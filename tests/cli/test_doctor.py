@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,23 @@ def test_a_missing_package_is_a_problem_with_the_command_that_cures_it(capsys: C
     assert code == 1
     assert findings["pyarrow"]["status"] == "problem"
     assert 'pip install "pyarrow' in findings["pyarrow"]["cure"]
+
+
+def test_a_missing_package_is_told_once(capsys: Capture, monkeypatch: Patch) -> None:
+    real = metadata.version
+
+    def version(name: str) -> str:
+        if name == "torch":
+            raise metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    _, findings = report(capsys)
+    assert findings["gpu"]["cure"] == 'type: pip install "ludory"', "nothing else names it"
+    monkeypatch.setattr(metadata, "version", version)
+    code, findings = report(capsys)
+    assert code == 1
+    assert [name for name, finding in findings.items() if finding["status"] == "problem"] == ["torch"]
 
 
 def test_a_cache_folder_that_can_not_be_used_is_a_warning(capsys: Capture, monkeypatch: Patch, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from typing import Any, Literal, NamedTuple
 
 from ludory import plugins
 from ludory.errors import LudoryError
-from ludory.plugins.requirements import install_command
+from ludory.locks import OPEN_FILES_MOVE
+from ludory.plugins.requirements import install_command, package_of
 from ludory.visible import visible
 
 from .common.options import Flag
@@ -72,7 +73,7 @@ def _line(finding: Finding) -> str:
 
 
 def examine() -> Iterator[Finding]:
-    """All findings, one after another as they are made."""
+    """All findings, one after another as they are made. What fails because a package is missing is not told a second time."""
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("python", _python),
         ("packages", _packages),
@@ -82,17 +83,39 @@ def examine() -> Iterator[Finding]:
         ("cpu engine", _cpu_engine),
         ("gpu", _gpu),
     )
+    missing: set[str] = set()
     for name, check in checks:
         try:
-            yield from check()
+            for finding in check():
+                if finding.status == "problem":
+                    missing.add(package_of(finding.name))
+                yield finding
         except Exception as error:  # a doctor that dies of the illness helps nobody
-            text = str(error) if isinstance(error, LudoryError) else f"{type(error).__name__}: {error}"
-            yield Finding(name, "problem", text, "" if isinstance(error, LudoryError) else "please report this")
+            needed = error.name if isinstance(error, ImportError) else None
+            if needed is None or package_of(needed) not in missing:
+                yield Finding(name, "problem", *_told(error, needed))
+
+
+def _told(error: Exception, needed: str | None) -> tuple[str, str]:
+    """What is wrong, and what to do about it; `needed`: the module that is missing."""
+    if isinstance(error, LudoryError):
+        return str(error), ""
+    command = needed and install_command("ludory", needed.partition(".")[0])
+    return f"{type(error).__name__}: {error}", f"type: {command}" if command else "please report this"
 
 
 def _python() -> Iterator[Finding]:
     yield Finding("python", "ok", f"{platform.python_version()} in {sys.prefix}")
-    yield Finding("machine", "ok", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
+    yield Finding(
+        "machine", "ok", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_system_notice()}"
+    )
+
+
+def _system_notice() -> str:
+    """What is to be known about a system that is not a Unix."""
+    if OPEN_FILES_MOVE:
+        return ""
+    return "; Ludory is tested on Linux: the Pokémon simulator's processes and some benchmarks work in WSL only"
 
 
 def _packages() -> Iterator[Finding]:
@@ -140,7 +163,7 @@ def _plugins() -> Iterator[Finding]:
 
 def _cache() -> Iterator[Finding]:
     """The folder of compiled kernels."""
-    from ludory.envs.engine.binding.bind import cache_directory
+    from ludory.cache_folder import cache_directory
 
     folder = cache_directory()
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
