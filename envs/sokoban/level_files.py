@@ -40,9 +40,9 @@ _COMMENT = re.compile(
     r"^[ \t]*comments?[ \t]*:(?:(?!^[ \t]*comments?[ \t]*:)[\s\S])*?^[ \t]*comment[-_ ]?end[ \t]*:?", re.I | re.M
 )
 _TITLE = re.compile(r"\s*title\s*:\s*(.*)", re.I)
-_OTHER_KEY = re.compile(
-    r"\s*(?:::|(?:author|collection|comments?|copyright|date|e-?mail|homepage|website|solution|snapshot|saved game|game|set|id)\b"
-    r"[^:]*(?::|$))",
+_REMARK = re.compile(
+    r"\s*(?:;|::|(?:solution|snapshot|saved game)\b"
+    r"|(?:author|collection|comments?|copyright|date|e-?mail|homepage|website|game|set|id)\b[^:]*:)",
     re.I,
 )
 _SHOWN = "a level has rows of # wall, @ player, $ box, . target, such as #@$.#"
@@ -200,7 +200,7 @@ def _rows_in(line: str, inside: bool) -> list[str]:
 def _is_damaged_row(line: str, inside: bool) -> bool:
     """Whether a line with other characters is more of a row than of text: most of it belongs to rows, and so do its ends."""
     symbols = "#@+$*.-_" + ("|0123456789" if "|" in line else "")
-    if line.lstrip().startswith((";", "::")) or 2 * sum(map(line.count, symbols)) <= len("".join(line.split())):
+    if _REMARK.match(line) or _TITLE.match(line) or 2 * sum(map(line.count, symbols)) <= len("".join(line.split())):
         return False
     within = line.strip(" \t0123456789-_|")
     return inside or (len(within) > 2 and within[0] == within[-1] == "#")
@@ -240,7 +240,7 @@ def _titles(texts: list[list[str]]) -> list[str]:
 def _plain_title(lines: list[str]) -> str:
     """The last line of text before a level: after `;`, or behind an empty line, or the only one; see the SOK format."""
     written = [at for at, line in enumerate(lines) if line]
-    named = [at for at in written if not _TITLE.match(lines[at]) and not _OTHER_KEY.match(lines[at])]
+    named = [at for at in written if not _TITLE.match(lines[at]) and not _REMARK.match(lines[at].lstrip("; "))]
     if not named:
         return ""
     at = named[-1]

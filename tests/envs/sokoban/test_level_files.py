@@ -113,6 +113,8 @@ def test_wrong_levels_are_left_out_by_name(tmp_path):
         (f"{ROOM}\n\nTitle: A\n\n{ROOM}\n\nTitle: B", ["A", "B"]),
         (f"Title: All\n\n{ROOM}\nTitle: A\n\n{ROOM}", ["A", ""]),
         (f"A\n\n{ROOM}\n\n'B'\n\n{ROOM}\n\nThe end", ["A", "B"]),
+        (f"{ROOM}\nTitle: ......#\n; ##\n{ROOM}\nAuthor: ###", ["......#", "##"]),
+        (f"Set 1\n\n{ROOM}\n\n; Author's choice\n{ROOM}", ["Set 1", "Author's choice"]),
         (f"{ROOM}\nAuthor: Me\nSolution: r\nA note\n\n{ROOM}", ["", ""]),
     ],
 )
@@ -197,7 +199,7 @@ def levels(draw) -> Level:
 
 
 @pytest.mark.parametrize("form", ["xsb", "rle", "boxoban"])
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(levels(), min_size=1, max_size=4))
 def test_levels_are_read_as_they_were_written(tmp_path_factory, form, written):
     read = read_levels(file_of(tmp_path_factory.mktemp("levels"), levels_text(written, form))).levels
