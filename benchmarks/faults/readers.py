@@ -289,7 +289,7 @@ def rooms(folder: Path) -> Any:
 
 
 def levels(folder: Path) -> Any:
-    from ludory.envs.sokoban.levels import read_levels
+    from ludory.envs.sokoban.level_files import read_levels
 
     return read_levels(folder / "levels.txt")
 

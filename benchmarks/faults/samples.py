@@ -371,10 +371,11 @@ def contracts(folder: Path) -> None:
 def rooms(folder: Path) -> None:
     """A bank of rooms of Sokoban."""
     from ludory.envs.sokoban.bank import RoomFile, room_hashes, write_bank
-    from ludory.envs.sokoban.levels import read_levels
+    from ludory.envs.sokoban.level_files import read_levels
+    from ludory.envs.sokoban.levels import alike
 
     levels(folder)
-    codes = read_levels(folder / "levels.txt").codes
+    codes, _ = alike(read_levels(folder / "levels.txt"))
     write_bank(folder / "bank.npz", RoomFile(codes, room_hashes(codes), np.full(len(codes), 2, np.int32)))
 
 

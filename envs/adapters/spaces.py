@@ -115,6 +115,8 @@ class Observations:
         shape = tuple(space.shape or (1,)) if self._whole else (sum(leaf.size for leaf in self._leaves),)
         segments = flat_segments({leaf.name: leaf.size for leaf in self._leaves})
         self.spec = ObservationSpec("observation", shape, dtype, segments, low, high)
+        places: list[Any] = [...] if self._whole else [slice(s.start, s.start + s.length) for s in segments]
+        self._parts = [(leaf.space, leaf.path, place) for leaf, place in zip(self._leaves, places, strict=True)]
 
     def mask(self, value: Any) -> Any:
         """The legal actions that an observation holds; None: the space has no key for them, or the observation leaves it out."""
@@ -128,14 +130,11 @@ class Observations:
         """
         try:
             seen = value if self._inner is None else value[self._inner]
-            with np.errstate(over="ignore", invalid="ignore"):  # `_check_finite` says more
-                for leaf, segment in zip(self._leaves, self.spec.segments, strict=True):
-                    place = out if self._whole else out[segment.start : segment.start + segment.length]
-                    _write(leaf.space, _at(seen, leaf.path), place)
+            finite = [_write(space, _at(seen, path), out[place]) for space, path, place in self._parts]
         except (TypeError, ValueError, KeyError, IndexError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else error
             raise OptionError(f"the observation, a {type(value).__name__}, is not of its space: {why}") from error
-        if out.dtype.kind == "f" and not np.isfinite(out).all():
+        if not all(finite) and out.dtype.kind == "f" and not np.isfinite(out).all():
             raise self._not_finite(seen, out)
 
     def _not_finite(self, seen: Any, out: NDArray[Any]) -> OptionError:
@@ -160,17 +159,33 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
     return value
 
 
-def _write(space: spaces.Space[Any], part: Any, place: NDArray[Any]) -> None:
-    """Write a value of a space that is neither Dict nor Tuple."""
-    if not isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
-        place[...] = np.reshape(part, place.shape)
-        return
-    sizes = np.ravel(space.n if isinstance(space, spaces.Discrete) else space.nvec)
-    chosen = np.ravel(part) - np.ravel(space.start)
-    if chosen.shape != sizes.shape or not ((chosen >= 0) & (chosen < sizes)).all():
-        raise ValueError(f"{part} is no value of {space}")
-    place[:] = 0
-    place[np.cumsum(sizes) - sizes + chosen] = 1
+SMALL = 1e30
+"""A sum of squares below it has no entry that float32 cannot hold; one product is quicker than a look at every entry."""
+
+
+def _write(space: spaces.Space[Any], part: Any, place: NDArray[Any]) -> bool:
+    """Write a value of a space that is neither Dict nor Tuple; returns whether it surely is finite."""
+    if isinstance(space, spaces.Discrete):
+        number = int(part) - int(space.start)
+        if not 0 <= number < space.n:
+            raise ValueError(f"{part} is no value of {space}")
+        place[:] = 0
+        place[number] = 1
+        return True
+    if isinstance(space, spaces.MultiDiscrete):
+        chosen, sizes = np.ravel(part) - space.start.ravel(), space.nvec.ravel()
+        if not ((chosen >= 0) & (chosen < sizes)).all():
+            raise ValueError(f"{part} is no value of {space}")
+        place[:] = 0
+        place[np.cumsum(sizes) - sizes + chosen] = 1
+        return True
+    array = np.reshape(part, place.shape)
+    if array.dtype.kind in "biu" or (array.dtype.kind == "f" and float(np.vdot(array, array)) < SMALL):
+        place[...] = array
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller says more
+        place[...] = array
+    return False
 
 
 class Actions:

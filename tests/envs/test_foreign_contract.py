@@ -223,6 +223,7 @@ FAULTS = {
     "infinite": ({"seen": lambda self: np.array([np.inf, 0])}, "entry 0 of the observation is inf"),
     "large": ({"seen": lambda self: np.array([0, 1e300])}, "is 1e+300, which becomes inf in float32"),
     "shape": ({"seen": lambda self: np.zeros(3)}, "size 3 into shape (2,)"),
+    "None in it": ({"seen": lambda self: [None, 0.0]}, "entry 0 of the observation is NaN"),
     "none": ({"reward": lambda self: None}, "the reward is None"),
     "inf": ({"reward": lambda self: np.inf}, "the reward is inf"),
     "reset": ({"reset": _old_reset}, "reset() must return (observation, info), it returned a ndarray"),
