@@ -93,6 +93,86 @@ def test_an_original_file_is_converted_and_the_rest_is_listed(tmp_path):
     ]
 
 
+FINE_TUNING = """
+data: {train_batch_size: 256, micro_batch_size: null, micro_batch_size_per_gpu: 4, prompt_key: question, response_key: answer,
+  max_length: 1024, truncation: left, balance_dp_token: false, multiturn: {enable: false}}
+model: {partial_pretrain: models/qwen, lora_rank: 0, target_modules: all-linear, trust_remote_code: false}
+optim: {lr: 1e-5, betas: [0.9, 0.95], weight_decay: 0.01, warmup_steps_ratio: 0.1, clip_grad: 1.0, lr_scheduler: cosine}
+trainer: {default_local_dir: /tmp/out, total_epochs: 4, seed: 1}
+"""
+
+
+def read(folder, **files):
+    """The first of some files by name, which may name the others as defaults."""
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return read_original(folder / f"{next(iter(files))}.yaml", "spa")
+
+
+def test_the_key_names_of_verls_fine_tuning_are_understood(tmp_path):
+    found = read(tmp_path, sft_trainer=FINE_TUNING)
+    sft = found.config.sft
+    assert found.config.model == "models/qwen"
+    assert (sft.batch_size, sft.micro_batch, sft.prompt_key, sft.response_key) == (256, 4, "question", "answer")
+    assert (sft.max_length, sft.learning_rate, sft.betas, sft.weight_decay) == (1024, 1e-5, (0.9, 0.95), 0.01)
+    assert (sft.warmup, sft.max_grad_norm, sft.epochs, sft.seed) == (0.1, 1.0, 4, 1)
+    assert [one.split(":")[0] for one in found.unknown] == ["data.truncation", "trainer.default_local_dir"]
+    assert "rows are never cut" in found.unknown[0]
+
+
+def test_the_files_of_defaults_lie_below_the_one_that_names_them(tmp_path):
+    found = read(
+        tmp_path,
+        own="defaults: [base, _self_]\nagent_proxy: {max_turn: 3}",
+        base="defaults: [below, elsewhere]\nagent_proxy: {max_turn: 5, max_actions_per_turn: 5}",
+        below="agent_proxy: {max_actions_per_turn: 2}\nalgorithm: {gamma: 0.5}",
+    )
+    text = found.config.text
+    assert (text.turns, text.actions_per_turn, found.config.ppo["gamma"]) == (3, 5, 0.5)
+    assert found.unknown == ("defaults: 'elsewhere' (there is no elsewhere.yaml beside base.yaml)",)
+
+
+def test_one_clip_ratio_is_both_where_none_is_named_apart(tmp_path):
+    actor = "actor_rollout_ref: {actor: {clip_ratio: 0.1, %s}}"
+    assert read(tmp_path, both=actor % "ppo_epochs: 2").config.ppo["clip"] == [0.1, 0.1]
+    assert read(tmp_path, high=actor % "clip_ratio_high: 0.3").config.ppo["clip"] == [0.1, 0.3]
+
+
+def test_the_mode_of_stage_1_is_not_that_of_ppo(tmp_path):
+    found = read(tmp_path, base="ctx_manager: {mode: add_worldmodel}").config
+    assert found.generate.prompt_mode == "world_model"
+    assert make_text_ppo_config(**found.ppo).prompt_mode == "base"
+    assert read(tmp_path, rl="ctx_manager: {mode: base}").config.ppo["prompt_mode"] == "base"
+    assert read(tmp_path, no="agent_proxy: {enable_think: false}\nMODE: base").config.ppo["prompt_mode"] == "no_think"
+
+
+def test_values_of_other_keys_are_looked_up_and_those_of_the_shell_listed(tmp_path):
+    found = read(
+        tmp_path,
+        base="ppo_mini_batch_size: 64\nactor_rollout_ref: {actor: {ppo_mini_batch_size: '${ppo_mini_batch_size}'}}\n"
+        "ctx_manager: {mode: '${oc.env:MODE}'}",
+    )
+    assert found.config.ppo["minibatch"] == 64
+    assert found.unknown == ("ctx_manager.mode: '${oc.env:MODE}' (set where the original runs)",)
+
+
+def test_only_the_kl_that_counts_is_taken_and_contradictions_are_listed(tmp_path):
+    text = """
+actor_rollout_ref: {actor: {use_kl_loss: %s, kl_loss_coef: 0.5}}
+algorithm: {kl_ctrl: {kl_coef: 0.25}, bi_level_gae: %s, adv_estimator: gae}
+es_manager: {train: {env_configs: {tags: [Sudoku]}}, val: {env_configs: {tags: [FrozenLake]}}}
+custom_envs: {Sudoku: {max_actions_per_traj: 7}, FrozenLake: {max_actions_per_traj: 9}}
+"""
+    loss, reward = read(tmp_path, a=text % ("true", "false")), read(tmp_path, b=text % ("false", "true"))
+    assert (loss.config.ppo["kl"], loss.config.ppo["advantage"]) == (0.5, "gae")
+    assert (reward.config.ppo["kl"], reward.config.ppo["advantage"]) == (0.25, "bilevel_ragen")
+    assert (loss.config.text.env, loss.config.text.options) == ("Sudoku4-v0", {"rewards": "spa"})
+    assert loss.config.text.actions_per_episode == 7
+    assert loss.unknown == (
+        "es_manager.val.env_configs.tags: ['FrozenLake'] (another key has set text.env to 'Sudoku4-v0')",
+    )
+
+
 def test_every_original_key_stands_beside_one_of_ours():
     rows = beside_originals(read_config("spa/_2_sokoban"))
     assert {row[0] for row in rows} == {key.original for key in KEYS}

@@ -61,10 +61,12 @@ def test_configurations_are_listed_shown_and_read(tmp_path, capsys):
     assert main(["spa", "config", "show", "spa/_2_sokoban", "--original"]) == 0
     assert "actor_rollout_ref.rollout.rollout_filter_ratio" in capsys.readouterr().out
     (tmp_path / "base.yaml").write_text("agent_proxy: {max_turn: 3}\nunheard: 1\n")
-    assert main(["spa", "config", "read", str(tmp_path / "base.yaml")]) == 0
+    assert main(["spa", "config", "read", str(tmp_path / "base.yaml")]) == 1
     out = capsys.readouterr().out
     assert yaml.safe_load(out)["text"]["turns"] == 3
     assert "#   unheard: 1" in out
+    (tmp_path / "known.yaml").write_text("agent_proxy: {max_turn: 3}\n")
+    assert main(["spa", "config", "read", str(tmp_path / "known.yaml")]) == 0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ludory.visible import visible
 JOBS = {
     "list": ("spa.config:list_names", "names of the configurations that come with Ludory"),
     "show": ("spa.config:show", "a configuration as YAML, or beside the originals' keys"),
-    "read": ("spa.config:read", "convert a YAML file of RAGEN or SPA, and list what was not understood"),
+    "read": ("spa.config:read", "convert a YAML file of RAGEN, SPA or verl, and list what was not understood"),
 }
 
 
@@ -73,7 +73,7 @@ def show(argv: list[str]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Read:
-    """Print a YAML file of RAGEN or SPA as a configuration of ours; what has no field here follows as comments.
+    """Print a YAML file of RAGEN, SPA or verl as a configuration of ours; what has no field here follows as comments, and the exit code is 1.
 
     Example: ludory spa config read config/base.yaml --preset spa > own.yaml
     """
@@ -95,7 +95,7 @@ def read(argv: list[str]) -> int:
     if found.unknown:
         print("# not understood:")
         print("\n".join(visible(f"#   {one}") for one in found.unknown))
-    return 0
+    return 1 if found.unknown else 0
 
 
 def _yaml(fields: dict[str, Any]) -> str:
