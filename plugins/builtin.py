@@ -221,6 +221,9 @@ NETWORKS = (
     Entry("hanabi_gru", f"{_NETWORKS}hanabi_gru:HanabiGruPolicy", "Hanabi: a memory, told the seat and the last moves"),
     Entry("domino", f"{_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"),
     Entry(
+        "transcript", f"{_NETWORKS}transcript:TranscriptTransformer", "Texas 42: attention over what a seat has seen"
+    ),
+    Entry(
         "pokemon/entity",
         f"{_POKEMON_NETWORKS}entity:EntityPolicy",
         "Pokémon: one encoder for all twelve, pointer scores",
@@ -238,6 +241,9 @@ ALGORITHMS = (
     Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
     Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),
     Entry("texas42_oracle-v1", "ludory.algorithms.texas42.oracle:Texas42Oracle", "Texas 42 networks from exact values"),
+    Entry(
+        "texas42_student-v1", "ludory.algorithms.texas42.student:Texas42Student", "Texas 42 networks from E[Q] records"
+    ),
     Entry("cfr-v1", "ludory.algorithms.cfr:CFR", "counterfactual regret minimisation: tables for small games"),
     Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
     Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),

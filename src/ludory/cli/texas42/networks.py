@@ -1,4 +1,4 @@
-"""`ludory texas42 train | evaluate | export | promote | models | tokenise`: networks that learn from the oracle."""
+"""`ludory texas42 train | evaluate | train-eq | evaluate-eq | export | promote | models | tokenise`: networks that learn from the oracle."""
 
 from __future__ import annotations
 
@@ -41,6 +41,23 @@ class _Evaluate(_Scored):
 
     split: Literal["val", "test"] = "val"
     """States to score on; test is for one last look."""
+    json: Flag = False
+    """Print one JSON object, for programs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EvaluateEq:
+    """Show the regret in E[Q] of a network that sees what a seat sees.
+
+    Example: ludory texas42 evaluate-eq runs/student.ludory
+    """
+
+    checkpoint: FileArgument
+    """Checkpoint of `ludory texas42 train-eq`."""
+    data: Folder = Path("data/texas42-eq")
+    """Records of `ludory texas42 eq`."""
+    split: Literal["val", "test"] = "val"
+    """Records to score on; test is for one last look."""
     json: Flag = False
     """Print one JSON object, for programs."""
 
@@ -111,6 +128,30 @@ def train(argv: list[str]) -> int:
 
     named = ["--policy", "domino"] if not any(one.startswith("--policy") for one in argv) else []
     return run_train(["texas42_oracle", "--env", "Texas42Play-v0", *named, *argv])
+
+
+def train_eq(argv: list[str]) -> int:
+    """As `ludory train texas42_student`, with its game filled in."""
+    from ludory.cli.train.train import run as run_train
+
+    return run_train(["texas42_student", "--env", "Texas42Play-v0", "--option", "observation=transcript", *argv])
+
+
+def evaluate_eq(argv: list[str]) -> int:
+    """Score a network on E[Q] records that it has not learnt from."""
+    chosen = parse(_EvaluateEq, argv, "texas42 evaluate-eq")
+
+    from ludory.algorithms.texas42.student.data import read_split
+    from ludory.algorithms.texas42.student.module import score_student
+    from ludory.algorithms.texas42.student.student import Texas42Student, student_table
+
+    policy = Texas42Student.load(chosen.checkpoint).policy
+    found = score_student(policy, read_split(chosen.data, chosen.split))
+    if chosen.json:
+        print(json.dumps(found, indent=2))
+    else:
+        show_table(student_table(f"{chosen.checkpoint} on {chosen.data}, {chosen.split}", found))
+    return 0
 
 
 def evaluate(argv: list[str]) -> int:
