@@ -180,6 +180,7 @@ def test_a_chat_template_cannot_reach_the_machine(folder: Path, tmp_path: Path) 
         (lambda f: edit(f / "config.json", model_type="vit"), "'vit' is not a causal language model"),
         (lambda f: edit(f / "config.json", model_type="t5"), "'t5' is not a causal language model"),
         (lambda f: edit(f / "config.json", model_type=None), "None is not a causal language model"),
+        (lambda f: edit(f / "config.json", model_type={}), "{} is not a causal language model"),
         (lambda f: (f / "model.safetensors").write_bytes(b"\x00" * 64), "cannot be loaded"),
         (lambda f: (f / "tokenizer.json").write_text("{}"), "cannot be loaded"),
         (lambda f: edit(f / "config.json", n_embd=16), "cannot be loaded|other shapes"),
