@@ -251,7 +251,10 @@ def _check_folder(folder: Path, transformers: Any) -> None:
     if not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{folder}: no tokenizer.json; save the fast tokenizer of the model into the folder")
     kind = _json(folder / "config.json").get("model_type")
-    if not isinstance(kind, str) or kind not in transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+    if (
+        not isinstance(kind, str)
+        or kind not in transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    ):
         raise CheckpointError(f"{folder}: model_type {kind!r} is not a causal language model of transformers")
 
 
