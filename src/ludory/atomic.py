@@ -51,7 +51,7 @@ def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> It
     with _temporary(target) as temporary:
         try:
             encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")  # the same bytes on every system
-            handle = temporary.open(mode.replace("w", "x"), encoding=encoding, newline=newline)
+            handle = temporary.open(mode, encoding=encoding, newline=newline)
         except (OSError, ValueError) as error:
             raise cannot_write(target, error, "name a folder that you may write to") from error
         try:
@@ -86,7 +86,7 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
         remove_temporaries(target.parent)
     except (OSError, ValueError) as error:
         raise cannot_write(target, error, "name a folder that you may write to") from error
-    with _temporary(target) as temporary:
+    with _temporary(target, is_folder=True) as temporary:
         try:
             temporary.mkdir()
         except (OSError, ValueError) as error:
@@ -106,13 +106,10 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _temporary(target: Path) -> Iterator[Path]:
-    """A free name `.NAME.01234567.tmp` beside `target`; what has it counts as left by a killed writer after this block.
-
-    The lock is on a file `.NAME.01234567.claim`: Windows locks no folders, and moves no file that is open.
-    """
+def _temporary(target: Path, is_folder: bool = False) -> Iterator[Path]:
+    """A name `.NAME.01234567.tmp` beside `target`; what has it counts as left by a killed writer after this block."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    claim = temporary.with_suffix(CLAIM)
+    claim = _claim_of(temporary, is_folder)
     handle = None
     with suppress(
         OSError, ValueError
@@ -123,6 +120,11 @@ def _temporary(target: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError, ValueError):
             remove_locked(handle, claim) if handle else claim.unlink(missing_ok=True)
+
+
+def _claim_of(temporary: Path, is_folder: bool) -> Path:
+    """The file whose lock says that a writer lives: the temporary, or one beside it, where it is a folder or could not be moved while open."""
+    return temporary if OPEN_FILES_MOVE and not is_folder else temporary.with_suffix(CLAIM)
 
 
 def _move(temporary: Path, target: Path) -> None:
@@ -193,7 +195,7 @@ def remove_temporaries(folder: str | Path) -> None:
     for file in Path(folder).glob(".*") if LOCKS else ():
         if _TEMPORARY.fullmatch(file.name) and file.exists():
             with suppress(OSError):
-                _remove_left(file, file.with_suffix(CLAIM))
+                _remove_left(file, _claim_of(file, file.is_dir()))
 
 
 def _remove_left(file: Path, claim: Path) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
+from support.windows.unix import needs_unix
 
 from ludory.agents.evaluation.record import record
 from ludory.agents.make import make_agent
@@ -153,6 +154,7 @@ def test_pages_of_recorded_games(top: Path, client: TestClient, settings: WebSet
     assert client.get("/games", params={"folder": "../arena"}).status_code == 404
 
 
+@needs_unix("Windows has no such names of files")
 def test_names_of_recordings_are_escaped(top: Path, client: TestClient, settings: WebSettings, tmp_path: Path) -> None:
     name = "<script>alert(1)<"
     replay = dataclasses.replace(replay_of(top / "replays", 0), agents=("<b>x</b>", "y"))

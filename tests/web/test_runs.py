@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from support.windows.unix import needs_unix
 
 from ludory import make_algorithm
 from ludory.algorithms.running.train_to_file import train_to_file
@@ -204,6 +205,7 @@ def test_a_view_that_is_not_allowed_is_refused_in_words(client: TestClient, quer
     assert "must be" in answer.text
 
 
+@needs_unix("Windows has no such names of files")
 def test_names_from_files_are_escaped(client: TestClient, settings: WebSettings) -> None:
     assert settings.runs is not None
     write_table(settings.runs, HOSTILE, 3)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from support.windows.unix import needs_unix
 
 from ludory.web.app import WebSettings, make_app, static_address
 from ludory.web.safety import MOST_BODY, MOST_URL, POLICY, same_secret
@@ -183,6 +184,7 @@ def test_two_moves_at_once_are_one_move(browser: TestClient) -> None:
     assert table.moves == [(0, 3)]
 
 
+@needs_unix("Windows has no such names of files")
 def test_names_from_files_are_escaped(browser: TestClient) -> None:
     runs: Path = browser.app.state.ludory.settings.runs  # type: ignore[attr-defined]
     (runs / "<img src=x onerror=alert(1)>").mkdir(exist_ok=True)

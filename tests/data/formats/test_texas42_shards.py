@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from support.golden_texas42 import load
+from support.windows.unix import needs_unix
 
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.algorithms.texas42.data.shards import ROOT, make_shard, shard_names, verify_shard
@@ -223,6 +224,7 @@ fill(sys.argv[1], map(Number, range(4)), lambda file, name: None, make)
 """
 
 
+@needs_unix("on Windows the temporary has a claim of its own")
 def test_a_killed_job_leaves_whole_files_and_the_next_one_fills_the_gaps(tmp_path):
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
     assert done.returncode == -signal.SIGKILL

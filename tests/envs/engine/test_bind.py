@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from games.high_card import HIGH_CARD, observe
+from support.windows.unix import needs_unix
 
 from ludory.envs.engine.binding.bind import bind, cache_directory, source_hash
 from ludory.envs.engine.kernel_engine import KernelEngine
@@ -265,6 +266,7 @@ def test_the_cache_folder_is_named_by_the_environment_or_a_temporary_one(tmp_pat
     assert cache_directory() == tmp_path / "user" / "ludory" / "kernels"
 
 
+@needs_unix("Windows tells no owner of a folder")
 def test_a_cache_folder_that_somebody_else_may_have_chosen_is_not_used(tmp_path, monkeypatch, capsys):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "named").mkdir()
