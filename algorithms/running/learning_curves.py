@@ -118,7 +118,10 @@ def read_table(file: str | Path) -> MetricTable:
         text = Path(file).read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror})") from error
-    names, *rows = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1]))) or [[]]
+    try:
+        names, *rows = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1]))) or [[]]
+    except csv.Error as error:
+        raise DataError(f"{file}: not a table of metrics, or damaged ({error})") from error
     values = np.full((len(names), len(rows)), np.nan)
     for k, row in enumerate(rows):
         for column, cell in enumerate(row[: len(names)]):

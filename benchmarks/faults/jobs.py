@@ -207,9 +207,9 @@ JOBS = {
             *outcomes.json_file(folder / "spa" / "eval.json"),
             *outcomes.tables(folder / "spa" / "data"),
             *(
-                item
+                (f"{part}: {name}", content)
                 for part in ("sft", "ppo")
-                for item in outcomes.tensors(folder / "spa" / part / "model.safetensors")
+                for name, content in outcomes.tensors(folder / "spa" / part / "model.safetensors")
             ),
         ],
         needs=("spa.yaml",),

@@ -294,3 +294,9 @@ def test_names_in_a_league_s_log_do_not_reach_the_terminal_raw() -> None:
 
 def test_markup_and_control_characters_of_names_are_text_in_reports() -> None:
     assert quoted("<script>\x1b") == "&lt;script&gt;\\x1b"
+
+
+def test_ctrl_c_while_the_process_ends_leaves_no_traceback():
+    code = "import atexit\nfrom ludory.cli import main\ndef stop(): raise KeyboardInterrupt\natexit.register(stop)\nmain(['--version'])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

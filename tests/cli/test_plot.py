@@ -8,6 +8,7 @@ import pytest
 
 from ludory.algorithms.running.learning_curves import by_name, curve, found_tables, read_run, read_table
 from ludory.cli import main
+from ludory.errors import DataError
 
 HEADER = "time/total_timesteps,rollout/ep_rew_mean\n"
 
@@ -42,6 +43,12 @@ def test_a_row_that_is_being_written_is_left_out(tmp_path):
     table = tmp_path / "ppo.csv"
     table.write_text(HEADER + "100,1\n200,nan\n300,3\n400,4")
     assert read_table(table).points("rollout/ep_rew_mean") == [(100, 1), (300, 3)]
+
+
+def test_a_file_that_is_no_table_is_named(tmp_path):
+    (tmp_path / "run.csv").write_bytes(b"a\rb\n1,2\n")
+    with pytest.raises(DataError, match=r"run\.csv: not a table of metrics"):
+        read_table(tmp_path / "run.csv")
 
 
 def test_json_has_the_points_that_are_drawn(runs, capsys):

@@ -81,7 +81,8 @@ def _no_tracebacks_beside(debug: bool) -> Iterator[None]:
     """Of errors that no caller sees.
 
     Those of finalizers are not told: an object that Ctrl+C left half made, such as one of the compiler's, has no better end. Those of a
-    library's threads, such as a writer of logs whose folder is gone, are told in one line.
+    library's threads, such as a writer of logs whose folder is gone, are told in one line. Ctrl+C while the process ends, after the command
+    has ended, is not told either.
     """
     before = sys.unraisablehook, threading.excepthook
     if not debug:
@@ -91,6 +92,13 @@ def _no_tracebacks_beside(debug: bool) -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook, threading.excepthook = before
+        if before[0] is sys.__unraisablehook__:
+            sys.unraisablehook = _tell_all_but_interrupts
+
+
+def _tell_all_but_interrupts(unraisable: sys.UnraisableHookArgs) -> None:
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
 
 
 def _say_of_thread(ended: threading.ExceptHookArgs) -> None:
