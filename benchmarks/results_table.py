@@ -27,7 +27,7 @@ def results_table(folder: Path) -> str:
     for table in TABLES:
         rows = []
         for file in (file for pattern in table.files for file in sorted(folder.glob(pattern))):
-            report = json.loads(file.read_text())
+            report = json.loads(file.read_text(encoding="utf-8"))
             machine, date = report["machine"]["name"], report["date"]
             where = f"{machine}, {date}" if table.header.endswith("date") else machine
             rows += [(*cells, where) for cells in table.rows(report)]
@@ -237,7 +237,7 @@ def ten_results(folder: Path) -> str:
     """The README's Markdown table: of ten rows what was measured, the result, what stands beside it, and where it was measured."""
     rows = [["what", "result", "beside it", "machine"], ["---"] * 4]
     for name, chosen in TEN_RESULTS:
-        report = json.loads((folder / name).read_text())
+        report = json.loads((folder / name).read_text(encoding="utf-8"))
         table = next(one for one in TABLES if any(fnmatch(name, pattern) for pattern in one.files))
         found = list(table.rows(report))
         rows += [[*_in_short(report, found[number]), report["machine"]["name"]] for number in chosen]

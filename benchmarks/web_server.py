@@ -83,13 +83,17 @@ class _Server:
 
     def _children(self) -> list[int]:
         folder = Path(f"/proc/{self._process.pid}/task")
-        return [int(pid) for task in folder.iterdir() for pid in (task / "children").read_text().split()]
+        return [
+            int(pid) for task in folder.iterdir() for pid in (task / "children").read_text(encoding="utf-8").split()
+        ]
 
     @staticmethod
     def _of_process(pid: int) -> tuple[float, float]:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         processor = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        shares = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+        shares = re.search(
+            r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8"), re.MULTILINE
+        )
         return processor, int(shares[1]) / 1024 if shares else 0.0
 
     def close(self) -> None:

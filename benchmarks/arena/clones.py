@@ -91,7 +91,7 @@ def _result(arguments: argparse.Namespace, style: str) -> dict[str, Any]:
     if not file.exists():
         result = _score(_clone(arguments, style, folder), arguments, style)
         write_result(file, result)
-    result = json.loads(file.read_text())
+    result = json.loads(file.read_text(encoding="utf-8"))
     print(
         f"{style}: {result['score']:.3f} [{result['low']:.3f}, {result['high']:.3f}] over {result['duels']:,} duels",
         flush=True,

@@ -124,7 +124,7 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt as stop:
         print("interrupted: the same command continues")
         return exit_code(stop)
-    results = [json.loads((Path(task["folder"]) / RESULT).read_text()) for task in tasks]
+    results = [json.loads((Path(task["folder"]) / RESULT).read_text(encoding="utf-8")) for task in tasks]
     report = {
         "benchmark": "arena-league",
         "game": GAME,
@@ -184,7 +184,7 @@ def work_elsewhere(
             else:
                 keep_part(task, files)
             if (result := Path(task["folder"]) / RESULT).exists():
-                print(_line(json.loads(result.read_text())), flush=True)
+                print(_line(json.loads(result.read_text(encoding="utf-8"))), flush=True)
             else:
                 waiting.insert(0, (number, task))
     finally:
@@ -212,7 +212,7 @@ def _work(tasks: Sequence[dict[str, Any]], jobs: int) -> None:
                         f"{task['folder']}: {said[-1] if said else 'no message'}; finished runs are kept"
                     )
                 running.remove((task, process))
-                print(_line(json.loads((Path(task["folder"]) / RESULT).read_text())), flush=True)
+                print(_line(json.loads((Path(task["folder"]) / RESULT).read_text(encoding="utf-8"))), flush=True)
             time.sleep(0.5)
     finally:
         for _, process in running:

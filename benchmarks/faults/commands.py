@@ -264,7 +264,7 @@ def _run(asked: Mapping[str, Any]) -> int:
     if asked["largest_file"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["largest_file"],) * 2)
     if asked["memory"] is not None:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + asked["memory"],) * 2)
     module, _, function = asked["function"].partition(":")
     sys.argv = ["ludory", *asked["arguments"]]

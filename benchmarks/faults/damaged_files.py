@@ -56,7 +56,7 @@ def _case(name: str, form: Format) -> Case:
             ended = place.commands.run(
                 [str(place.scratch)], place.scratch, function=READ, memory=MEMORY, longest=WAITED * len(attempts)
             )
-            outcomes = [json.loads(line) for line in (place.scratch / LOG).read_text().splitlines()]
+            outcomes = [json.loads(line) for line in (place.scratch / LOG).read_text(encoding="utf-8").splitlines()]
             if not outcomes:
                 raise LudoryError(f"{name}: the good file cannot be read: {ended.err[-600:]}")
             for attempt, (outcome, told) in zip(attempts[done:], outcomes[1:], strict=False):
@@ -108,7 +108,7 @@ def _count(name: str, form: Format, attempt: DamageTrial, outcome: str, told: st
 def read_damaged(arguments: list[str]) -> int:
     """Carry out the plan in a folder, and log one outcome per line; the first line is that of the good file."""
     scratch = Path(arguments[0])
-    name, sample, attempts = json.loads((scratch / PLAN).read_text())
+    name, sample, attempts = json.loads((scratch / PLAN).read_text(encoding="utf-8"))
     form, folder = FORMATS[name], scratch / "files"
     with (scratch / LOG).open("w") as log:
         for outcome in _outcomes(form, Path(sample), folder, [DamageTrial(*one) for one in attempts]):

@@ -63,7 +63,7 @@ def run(options: HanabiBCOptions) -> Result:
     folder, games = options.out, options.out / "games"
     record(options.bot, options.game, options.games, games, seed=options.seed)
     target = folder / f"hanabi-bc-{options.game}-seed{options.seed}.json"
-    before = json.loads(target.read_text()) if target.exists() else {}
+    before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     model, extended_from = _trained(options, games)
     report = {
         "game": options.game,

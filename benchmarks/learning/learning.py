@@ -69,10 +69,10 @@ def run(options: LearningOptions) -> list[Result]:
     waiting = [one for one in every if finished(one, files[one.name]) is None]
     print(f"{len(every) - len(waiting)} of {len(every)} runs are in {folder}, {len(waiting)} to go")
     for done in train(waiting, files, options.bc, options.jobs):
-        print(curve_line(done, json.loads(files[done.name].read_text())), flush=True)
+        print(curve_line(done, json.loads(files[done.name].read_text(encoding="utf-8"))), flush=True)
     results = []
     for suite in suites:
-        curves = [json.loads(files[one.name].read_text()) for one in planned[suite.key]]
+        curves = [json.loads(files[one.name].read_text(encoding="utf-8")) for one in planned[suite.key]]
         results.append(Result(options.out / f"learning-{suite.key}.json", summary(suite, curves), shown, suite_plot))
     return results
 

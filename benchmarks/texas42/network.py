@@ -94,7 +94,7 @@ def run(options: NetworkOptions) -> Result:
         seconds["training"] = perf_counter() - begun
     validation: OracleData = read_split(labels, "val", 1, 0)
     counted = score_network(model.policy, validation)
-    before = json.loads(target.read_text()) if target.exists() else {}
+    before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     report = {
         "recipe": options.recipe,
         "deals": recipe.deals,
