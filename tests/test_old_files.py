@@ -75,7 +75,9 @@ def test_an_old_file_holds_what_it_held(what: str) -> None:
     assert digest(contents()[what]()) == json.loads(DIGESTS.read_text())[what]
 
 
-@pytest.mark.parametrize("name", CHECKPOINTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "ppo" else pytest.mark.slow) for name in CHECKPOINTS]
+)
 def test_an_old_checkpoint_plays(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     agent = str(OLD / f"{name}.ludory")
     game = "Texas42Play-v0" if name == "texas42" else "HanabiTiny2P-v0"

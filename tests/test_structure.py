@@ -75,6 +75,7 @@ def test_a_folder_fits_on_a_screen(folder: Path) -> None:
     assert len(inside) <= SIBLINGS, sorted(inside)
 
 
+@pytest.mark.slow
 def test_a_small_file_has_more_than_one_reader() -> None:
     modules = package_files()
     readers = defaultdict(set)
@@ -94,6 +95,7 @@ def test_a_small_file_has_more_than_one_reader() -> None:
     assert not lonely, "merge into the file that imports it, or give a reason in REASONS:\n" + "\n".join(lonely)
 
 
+@pytest.mark.slow
 def test_a_public_class_name_means_one_thing() -> None:
     homes = defaultdict(list)
     for file in sources():

@@ -47,7 +47,11 @@ HONEST = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if "beliefs" in name else []) for name in HONEST]
+    "name",
+    [
+        pytest.param(name, marks=[] if name in ("high card", "simultaneous, two heads") else pytest.mark.slow)
+        for name in HONEST
+    ],
 )
 def test_honest_games_pass(name):
     check_game(HONEST[name], cuda="skip")

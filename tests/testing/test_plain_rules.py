@@ -179,6 +179,7 @@ def test_environments_made_within_plain_rules_run_plain_python():
     assert make_engine("Go9-v0").compiled
 
 
+@pytest.mark.slow
 def test_the_checker_compiles_nothing_if_asked():
     remarks = {}
     with compiled_elsewhere():

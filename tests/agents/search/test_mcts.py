@@ -48,6 +48,7 @@ def test_more_simulations_play_better_connect_four():
     assert result.mean[0] > 0.5
 
 
+@pytest.mark.slow
 def test_it_searches_a_game_whose_kernels_read_shared_fields():
     """The rules of Go read the size of the board from fields that all games share."""
     game = make_go(5, 2.5)

@@ -107,6 +107,7 @@ def test_parts_of_a_sample_come_nearer_to_the_whole_as_wilson_says():
         convergence([points], 30, [4000])
 
 
+@pytest.mark.slow
 def test_the_convergence_is_told_of_files_and_of_a_hand(tmp_path, capsys):
     job = ["texas42", "bids", "--out", str(tmp_path), "--seeds", "3", "--mode", "double_dummy", "--samples", "20"]
     assert main(job) == 0
@@ -145,6 +146,7 @@ def test_hands_are_played_by_the_rules_and_by_what_each_seat_may_know():
     assert (again.tiles == played.tiles).all()
 
 
+@pytest.mark.slow
 def test_a_question_does_not_change_with_hidden_hands():
     engine = ludory.make_engine("Texas42Play-v0", num_games=1, seed=5)
     engine.reset(options={"decl": 3})

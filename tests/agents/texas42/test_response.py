@@ -20,6 +20,8 @@ from ludory.envs.seats.table import Table
 from ludory.envs.texas42.tiles import COUNT, LED, RANK, STRAIGHT, TILE_NAMES, tiles_of
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.slow
+
 GAMES = 12
 
 
@@ -44,7 +46,6 @@ def midway(play):
     return engine
 
 
-@pytest.mark.slow
 def test_contracts_are_what_solving_says():
     found, again = standard_contracts(5, 4, seed=1), standard_contracts(7, 1, seed=1)
     assert (np.sort(found.deals, axis=1) == np.arange(28)).all()
@@ -78,7 +79,6 @@ def plain_features(engine, row, seat, tile):
     }
 
 
-@pytest.mark.slow
 def test_features_are_what_they_are_called(midway):
     masks, rows = midway.legal(), np.arange(GAMES)
     features = np.zeros((GAMES, 7, FEATURES), np.int8)
@@ -91,7 +91,6 @@ def test_features_are_what_they_are_called(midway):
                 assert features[row, k, FEATURE_NAMES.index(name)] == value, (name, TILE_NAMES[tile])
 
 
-@pytest.mark.slow
 def test_a_policy_is_a_distribution(midway):
     """Likelihoods of all that a seat could have done sum to 1."""
     for row in range(0, GAMES, 4):
@@ -140,7 +139,6 @@ def test_beliefs_find_the_true_hands(midway):
     assert np.mean(gains) > 0.5
 
 
-@pytest.mark.slow
 def test_hands_are_played_out_by_the_rules(midway):
     """In one world the outcomes of a tile are those of games played to their end: sure where all tiles are forced."""
     late = midway.clone()

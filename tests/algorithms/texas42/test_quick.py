@@ -94,6 +94,7 @@ def test_the_player_responds_to_the_policy_that_it_is_given(game, tmp_path):
     ).any()
 
 
+@pytest.mark.slow
 def test_other_numbers_of_units_play(game, tmp_path):
     small = tmp_path / "small.json"
     write_weights(small, OF_PIMC._replace(hidden=OF_PIMC.hidden[:5], bias=OF_PIMC.bias[:5], output=OF_PIMC.output[:5]))

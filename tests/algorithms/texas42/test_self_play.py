@@ -14,6 +14,8 @@ from ludory.algorithms.texas42.quick.self_play import SelfPlay, learn, play
 from ludory.envs.chance import hash_rows
 from ludory.errors import CheckpointError
 
+pytestmark = pytest.mark.slow
+
 SHORT = SelfPlay(units=8, iterations=3, hands=200, batch=256)
 
 
@@ -49,7 +51,6 @@ def test_the_sides_of_a_contract_get_opposite_results(played):
     assert (made_it == made_it[opens][np.cumsum(opens) - 1]).all()
 
 
-@pytest.mark.slow
 def test_it_learns_who_wins_and_grows_surer():
     told = []
     learn(SelfPlay(units=16, iterations=12, hands=1000, batch=512, learning_rate=5e-3), None, told.append)

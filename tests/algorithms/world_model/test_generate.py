@@ -189,6 +189,7 @@ def test_words_and_lengths_of_the_small_model_fit_other_games(game, tmp_path):
     assert max((np.array(row) > 0).sum() for row in spans) < training_rooms(sizes).reply_tokens
 
 
+@pytest.mark.slow
 def test_a_solver_plays_the_games_that_have_one(model, tmp_path):
     config = GenerateConfig(policy="solver(1.0)", batches=1, groups=16, group_size=1, split=None)
     counts = generate(model, COMPACT, config, tmp_path / "data").counts

@@ -77,7 +77,7 @@ def is_legal(engine: Engine, name: str) -> bool:
         pytest.param(9, 7, 40, 0.01, marks=pytest.mark.slow),
         pytest.param(7, 6.5, 60, 0.02, marks=pytest.mark.slow),
         pytest.param(5, 0, 150, 0.03, marks=pytest.mark.slow),
-        (3, 2, 150, 0.05),
+        pytest.param(3, 2, 150, 0.05, marks=pytest.mark.slow),
         (2, 1, 100, 0.1),
     ],
 )

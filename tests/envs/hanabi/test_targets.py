@@ -76,6 +76,7 @@ def test_every_game_can_ask_for_another_seat(engine):
             assert (part[seats == seat] == whole[seats == seat]).all()
 
 
+@pytest.mark.slow
 def test_torch_states_give_the_same(engine):
     class TorchEngine:
         facts, num_games = engine.facts, engine.num_games

@@ -18,6 +18,7 @@ def recorded():
     return traces()
 
 
+@pytest.mark.slow
 def test_all_recorded_steps_are_replayed_without_a_difference(recorded):
     total = 0
     for config, row in enumerate(recorded["cfg_table"]):

@@ -45,6 +45,7 @@ def test_generated_rooms_are_as_hard_as_those_of_the_original():
     assert np.abs(np.subtract(shares, SHARES)).max() < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "boxoban"])
 def test_the_banks_that_come_with_the_package_are_those_that_the_generator_draws(preset):
     kept = drawn_bank(options(preset))
@@ -61,6 +62,7 @@ def test_banks_of_other_games_are_not_in_the_package(tmp_path):
         np.testing.assert_array_equal(file[bank_key(other)], bank_rows(draw_rooms(other, np.arange(8))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["two_boxes", "medium", "large"])
 def test_every_generated_room_can_be_solved(preset):
     rooms = draw_rooms(options(preset), np.arange(40))
