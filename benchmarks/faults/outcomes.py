@@ -86,11 +86,10 @@ def trials(folder: Path) -> Items:
     """The finished trials of a sweep in their order, with their settings and scores."""
     from ludory.benchmarks.sweep.study import open_study
 
+    found = [one for one in open_study(folder).get_trials() if one.state.name in ("COMPLETE", "PRUNED")]
     return [
-        (f"trial {k}", digest((trial.state, sorted(trial.params.items()), sorted(trial.intermediate_values.items()))))
-        for k, trial in enumerate(
-            one for one in open_study(folder).get_trials() if one.state.is_finished() and one.intermediate_values
-        )
+        (f"trial {k}", digest((one.state, sorted(one.params.items()), sorted(one.intermediate_values.items()))))
+        for k, one in enumerate(found)
     ]
 
 

@@ -144,9 +144,12 @@ class Sweep:
         if not study.trials:
             own = {one.name: one.kept(getattr(self.config, one.name)) for one in self.space}
             study.enqueue_trial({name: value for name, value in own.items() if value is not None})
+        waiting = study.get_trials(states=(state.WAITING,))
         for trial in study.get_trials(states=(state.RUNNING,)):
+            fixed = trial.system_attrs.get("fixed_params")
+            if fixed and not waiting:  # other proposals follow from the seed and the finished trials
+                study.enqueue_trial(fixed)
             study.tell(trial.number, state=state.FAIL)
-            study.enqueue_trial(trial.params)
 
     def results(self) -> list[TrialResult]:
         """Finished trials in their order."""

@@ -106,6 +106,32 @@ def test_a_stopped_sweep_goes_on_with_the_same_trials(tmp_path, capsys):
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
+def test_a_kill_between_two_proposals_changes_no_trial(tmp_path, monkeypatch):
+    pytest.importorskip("optuna", reason="needs the extra sweep")
+    from ludory.benchmarks.sweep import study
+    from ludory.benchmarks.sweep.space import Dimension
+
+    space = {"learning_rate": "1e-4..1e-2", "gamma": "0.9..1.0"}
+    setting = study.SweepSetting("ppo", "KuhnPoker-v0", space=space, timesteps=512, reports=1)
+    monkeypatch.setattr(study, "_scores", lambda sweep, settings: iter([(512, settings["learning_rate"], 0.0)]))
+    whole = [one.settings for one in study.Sweep(tmp_path / "whole", setting).run(4)]
+    assert len({one["gamma"] for one in whole}) == 4
+    plain, asked, parts = Dimension.suggest, [], study.Sweep(tmp_path / "parts", setting)
+
+    def killed(dimension, trial):
+        asked.append(dimension.name)
+        if len(asked) in (2, 3, 8, 10):
+            raise KeyboardInterrupt
+        return plain(dimension, trial)
+
+    monkeypatch.setattr(Dimension, "suggest", killed)
+    for _ in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            list(parts.run(4))
+    list(parts.run(4))
+    assert [one.settings for one in parts.results()] == whole
+
+
 def test_the_journal_of_a_sweep_can_be_read_after_a_kill_within_a_line(tmp_path):
     pytest.importorskip("optuna", reason="needs the extra sweep")
     from ludory.benchmarks.sweep.study import JOURNAL, open_study
