@@ -33,6 +33,7 @@ class TranscriptTransformer(Policy):
     """
 
     id: ClassVar[str] = "transcript"
+    trained_by: ClassVar[str | None] = "texas42_student-v1"
 
     def __init__(
         self,
