@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.errors import ConformanceError, OptionError, PluginError
+from ludory.errors import OptionError, PluginError
 
 State = Any
 """A `NamedTuple` of arrays, one per field, first axis = game: NumPy arrays on the CPU, torch tensors on CUDA."""
@@ -366,7 +366,7 @@ class FactNames(NamedTuple):
         """Index of a word in `names`, -1 for None; of a list, int64 (length,) with -1 behind its end.
 
         Raises:
-            ConformanceError: a word is not in `names`.
+            PluginError: a word is not in `names`.
         """
         if self.length is None:
             return self._number(told)
@@ -377,7 +377,7 @@ class FactNames(NamedTuple):
         if word is None:
             return -1
         if word not in self.names:
-            raise ConformanceError(f"a public fact is {word!r}; must be one of {', '.join(map(repr, self.names))}")
+            raise PluginError(f"a public fact is {word!r}; must be one of {', '.join(map(repr, self.names))}")
         return self.names.index(word)
 
 

@@ -14,7 +14,7 @@ from ludory.envs.views.gymnasium_env import make_env
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_aec import make_aec
 from ludory.envs.views.pettingzoo_parallel import make_parallel
-from ludory.errors import ConformanceError
+from ludory.errors import PluginError
 from ludory.testing.properties.gymnasium_views import form_of
 
 GAMES = [
@@ -109,5 +109,5 @@ def test_fact_names_number_words_and_refuses_others() -> None:
     assert FactNames(("red", "blue")).numbers("blue") == 1
     assert FactNames(("red", "blue")).numbers(None) == -1
     assert np.array_equal(FactNames(("red", "blue"), 3).numbers(["blue", None]), [1, -1, -1])
-    with pytest.raises(ConformanceError, match="is 'green'; must be one of 'red', 'blue'"):
+    with pytest.raises(PluginError, match="is 'green'; must be one of 'red', 'blue'"):
         FactNames(("red", "blue")).numbers("green")
