@@ -21,6 +21,10 @@ FAST_SECONDS = 2.0
 """Most CPU seconds of a test that is not marked `slow`."""
 
 
+GAMES = ("texas42", "arena", "sokoban", "pokemon", "sudoku")
+"""Games that few other tests play, as paths of tests name them."""
+
+
 class CpuSeconds:
     """Measures tests where they run, and collects what was measured where they are reported; under `-n 2` these are different processes."""
 
@@ -65,6 +69,19 @@ class CpuSeconds:
             event.register("numba:compile", self._timer)
         compiling = self._timer.duration if self._timer and self._timer.done else 0.0
         return sum(os.times()[:4]), compiling
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of one of `GAMES` run in one worker, which compiles it once; others are shared out by file."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByGame(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::", 1)[0]
+            return next((game for game in GAMES if game in file), file)
+
+    return ByGame(config, log)
 
 
 def pytest_collection_finish() -> None:

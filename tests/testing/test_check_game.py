@@ -649,6 +649,6 @@ def test_continuous_actions_are_drawn_from_their_box_and_refused_outside(monkeyp
     monkeypatch.setattr(ExternalEngine, "_checked_numbers", lambda self, given, rows: given.astype(np.float32))
     with pytest.raises(
         ConformanceError,
-        match=r"illegal actions: step 0, game 0: nan as entry 0 \(which lies in -2.0..2.0\) is not legal",
+        match=r"illegal actions: WorkerError: environment 0 failed after the actions \[nan\]",
     ):
         check_game(pendulum, games=2)

@@ -96,13 +96,18 @@ class _CheckedFiles(IndexDataCacheFile):
     def _folder(self) -> Path:
         return Path(self._locator.folder() if isinstance(self._locator, _Locator) else self._locator.get_cache_path())
 
+    @property
+    def index(self) -> Path:
+        """The file that is there once the function was compiled and kept."""
+        return self._folder / self._index_name
+
     def save(self, key: Any, data: Any) -> None:
         with suppress(OSError):  # a full disk or a read-only folder: the function is compiled anyway
             super().save(key, data)
 
     def _load_index(self) -> Any:
         try:
-            version, stamp, overloads = _read(self._folder / self._index_name)
+            version, stamp, overloads = _read(self.index)
         except (OSError, ValueError):
             return {}
         return overloads if (version, stamp) == (self._version, self._source_stamp) else {}

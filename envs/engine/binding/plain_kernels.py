@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -160,7 +159,7 @@ class PlainUntilCompiled:
         self.compiled = False
         """Whether compiled code was found."""
         self._plain: PlainKernel | None = None
-        self._index, self._looked = Path(kernel._cache._cache_file._index_path), 0.0
+        self._index, self._looked = kernel._cache._cache_file.index, 0.0
 
     @property
     def ran_plain(self) -> bool:

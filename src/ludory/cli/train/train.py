@@ -130,12 +130,16 @@ def run(argv: list[str]) -> int:
         return _train(chosen, rest, lock)
 
 
+SHARED = ("eval_games",)
+"""Options that mean the same to an algorithm that has them."""
+
+
 def _shared(algorithm: str, found: Arguments[_Options]) -> list[str]:
-    """What was typed of options that the algorithm has by the same name, such as the games of its own scores: it holds for both."""
+    """What was typed of `SHARED` options, if the algorithm has them, too: it holds for both."""
     from ludory.plugins import algorithms
 
     names = algorithms.load(algorithm).config_class.__dataclass_fields__
-    shared = [option for option in found.options if option.field in names]
+    shared = [option for option in found.options if option.field in SHARED and option.field in names]
     return [word for one in shared for words in found.words.get(one.field, []) for word in (one.names[0], *words)]
 
 
