@@ -10,6 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from support.text_games.sokoban import game_of, traces
+
+from ludory.envs.engine.storage import shared_arrays
 
 SCRIPT = """
 import json
@@ -28,6 +31,8 @@ print(json.dumps(total))
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_recorded_games_are_replayed_in_the_simulator():
+    for row in traces()["cfg_table"]:
+        shared_arrays(game_of(row))  # draws the bank of the game, which takes minutes without the compiler
     simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "error::RuntimeWarning", "-c", SCRIPT],
