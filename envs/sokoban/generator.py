@@ -188,7 +188,7 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
             pulled = frames[depth, 2]
             if depth > 0 and pulled >= 0:  # put the box back
                 there, back = now[pulled], 2 * now[pulled] - now[0]
-                covered += np.int64(target[back]) - np.int64(target[there])
+                covered += int(target[back]) - int(target[there])
                 spread += _distance(back, places[pulled], columns) - _distance(there, places[pulled], columns)
                 box_at[there], box_at[back] = -1, pulled
                 touched[pulled] = frames[depth, 6]
@@ -219,7 +219,7 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
         now[0] = ahead
         before = np.int64(0)
         if pulled >= 0:
-            covered += np.int64(target[here]) - np.int64(target[behind])
+            covered += int(target[here]) - int(target[behind])
             spread += _distance(here, places[pulled], columns) - _distance(behind, places[pulled], columns)
             box_at[behind], box_at[here] = -1, pulled
             now[pulled], key, before = here, next_key, touched[pulled]
