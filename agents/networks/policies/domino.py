@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ludory.agents.networks.policies.transformer import check_encoder
 from ludory.agents.networks.policy import Policy
 from ludory.agents.texas42.play.tokens import OF_MOVER, SIZES, VERSIONS
 from ludory.envs.game import GameFacts
@@ -52,16 +53,7 @@ class DominoTransformer(Policy):
         super().__init__(facts)
         if tokens not in VERSIONS:
             raise OptionError(f"tokens={tokens!r}: must be one of {', '.join(map(str, VERSIONS))}")
-        if (
-            min(width, num_layers, num_heads, feedforward) < 1
-            or width < 12
-            or width % num_heads
-            or not 0 <= dropout < 1
-        ):
-            raise OptionError(
-                f"width={width}, num_layers={num_layers}, num_heads={num_heads}, feedforward={feedforward}, dropout={dropout}: width is "
-                "a multiple of num_heads and at least 12, layers and widths are at least 1, dropout is in [0, 1)"
-            )
+        check_encoder(width, num_layers, num_heads, feedforward, dropout, least_width=12)
         self.tokens_version = tokens
         widths = [width // 6 if k in WIDE else width // 12 for k in range(len(SIZES))]
         self.embeddings = nn.ModuleList(nn.Embedding(size, part) for size, part in zip(SIZES, widths, strict=True))

@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from ludory.agents.networks.policies.transformer import check_encoder
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.game import GameFacts
 from ludory.envs.texas42.observation import FEATURES, HAND_TOKEN, TOKENS
@@ -33,7 +34,6 @@ class TranscriptTransformer(Policy):
     """
 
     id: ClassVar[str] = "transcript"
-    trained_by: ClassVar[str | None] = "texas42_student-v1"
 
     def __init__(
         self,
@@ -50,11 +50,7 @@ class TranscriptTransformer(Policy):
                 f"policy 'transcript' reads observation='transcript', {facts.name} has {facts.observation.name!r}; "
                 "make Texas42Play-v0 with --option observation=transcript"
             )
-        if min(width, num_layers, num_heads, feedforward) < 1 or width % num_heads or not 0 <= dropout < 1:
-            raise OptionError(
-                f"width={width}, num_layers={num_layers}, num_heads={num_heads}, feedforward={feedforward}, dropout={dropout}: width is "
-                "a multiple of num_heads, layers and widths are at least 1, dropout is in [0, 1)"
-            )
+        check_encoder(width, num_layers, num_heads, feedforward, dropout)
         tables = [nn.Embedding(size, width) for size in (*SIZES, TOKENS)]
         for table in tables:
             nn.init.normal_(table.weight, std=0.3)  # nine of them are added

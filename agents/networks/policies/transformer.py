@@ -85,3 +85,20 @@ def _check(width: int, num_layers: int, num_heads: int, feedforward: int | None,
         raise OptionError(
             f"num_layers={num_layers}, feedforward={feedforward}, dropout={dropout}: layers and widths are at least 1, dropout is in [0, 1)"
         )
+
+
+def check_encoder(
+    width: int, num_layers: int, num_heads: int, feedforward: int, dropout: float, least_width: int = 1
+) -> None:
+    """Check the sizes of a transformer encoder.
+
+    Raises:
+        OptionError: width is less than `least_width` or no multiple of num_heads, a size is less than 1, or dropout is not in [0, 1).
+    """
+    sound = width >= least_width and min(num_layers, num_heads, feedforward) >= 1 and 0 <= dropout < 1
+    if not sound or width % num_heads:
+        least = f" and at least {least_width}" if least_width > 1 else ""
+        raise OptionError(
+            f"width={width}, num_layers={num_layers}, num_heads={num_heads}, feedforward={feedforward}, dropout={dropout}: width is "
+            f"a multiple of num_heads{least}, layers and widths are at least 1, dropout is in [0, 1)"
+        )
