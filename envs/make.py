@@ -156,7 +156,7 @@ def make_engine(
     seed: int | None = None,
     first_game: int = 0,
     threads: int | None = None,
-    compiled: bool = True,
+    compiled: bool | None = None,
     **options: Any,
 ) -> Engine:
     """Make an engine, a batch of `num_games` games.
@@ -168,7 +168,7 @@ def make_engine(
         seed: seed of all random draws; None draws one from the operating system.
         first_game: number of the first game in the sequence of games that the seed stands for.
         threads: number of CPU threads; None: `LUDORY_NUM_THREADS`, else the number of cores.
-        compiled: False runs the rules as plain Python, to debug them; see `KernelEngine`.
+        compiled: False runs the rules as plain Python, to debug them; True compiles them at the first call; see `KernelEngine`.
         options: options of the game, and of its engine if it brings its own.
 
     Raises:
@@ -176,7 +176,7 @@ def make_engine(
         UnknownIdError, PluginError: as for `make_game`; or the game is known from recordings only.
     """
     game, place = make_game(id, **options), str(device)
-    if not compiled and (game.engine is not None or place != "cpu"):
+    if compiled is False and (game.engine is not None or place != "cpu"):
         why = (
             f"device {place!r} runs compiled code" if game.engine is None else f"the rules of {game.name} run elsewhere"
         )

@@ -92,10 +92,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _few_steps(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests that take no time compile no code for large batches."""
+    """Tests that take no time compile no code for large batches, and none at all for games of which they play little."""
     from ludory.envs.engine.kernel_engine import few_steps
 
-    with few_steps("slow" not in request.keywords):
+    with few_steps("slow" not in request.keywords, patience=1.0):
         yield
 
 

@@ -40,6 +40,8 @@ BARS = {
     "Arena2P-v0": 8.0,
 }
 """Most seconds that we claim, of a first step where nothing is compiled; Hanabi's presets come after each other in one process."""
+BATCHES = {"few games": "2", "compiled": "8"}
+"""Numbers of games: few ones begin in plain Python where nothing is compiled yet."""
 ENGINES = ("Hanabi2P-v0:1", "Hanabi2P-v0:4096", "Arena2P-v0:4096", "Texas42-v0:4096", "Sokoban-v0:4096")
 
 ONE_CORE = """
@@ -52,8 +54,8 @@ import json, sys, time
 import numpy as np
 import ludory
 started, taken = 0.0, {}
-for id in sys.argv[1:]:
-    engine = ludory.make_engine(id, num_games=2, seed=1)
+for id in sys.argv[2:]:
+    engine = ludory.make_engine(id, num_games=int(sys.argv[1]), seed=1)
     engine.reset()
     engine.observe()
     parts = np.split(engine.legal(), np.cumsum(engine.facts.head_sizes)[:-1], axis=-1)
@@ -146,10 +148,11 @@ def _start_up(options: StartUpOptions, source: Path | None) -> Iterator[tuple[st
     yield from _child(IMPORT, source, {}).items()
     yield from _child(LIST, source, {}).items()
     for group in options.games:
-        with tempfile.TemporaryDirectory() as cache:
-            for when in ("cold", "warm"):
-                taken = _child(FIRST_STEPS, source, {"LUDORY_CACHE_DIR": cache}, *group.split(","))
-                yield from ((f"{id}, {when}", seconds) for id, seconds in taken.items())
+        for batch, sizes in BATCHES.items():
+            with tempfile.TemporaryDirectory() as cache:
+                for when in ("cold", "warm"):
+                    taken = _child(FIRST_STEPS, source, {"LUDORY_CACHE_DIR": cache}, sizes, *group.split(","))
+                    yield from ((f"{id}, {batch}, {when}", seconds) for id, seconds in taken.items())
 
 
 def _engines(options: StartUpOptions, sources: Mapping[str, Path | None]) -> dict[str, Any]:
@@ -181,8 +184,7 @@ def _shown(report: Mapping[str, Any]) -> Iterator[Shown]:
     head = ["CPU seconds", "this", "bar", *(["beside", "ratio"] if beside else [])]
     rows = []
     for what, taken in report["this"].items():
-        id, _, when = what.partition(", ")
-        bar = report["bars"].get(id) if when == "cold" else None
+        bar = report["bars"].get(what.partition(",")[0]) if what.endswith(", cold") else None
         row = [what, f"{taken['median']:.2f}", "" if bar is None else f"<= {bar:g}"]
         if beside:
             row += [f"{beside[what]['median']:.2f}", f"{taken['median'] / beside[what]['median']:.2f}"]

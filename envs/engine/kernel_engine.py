@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind_fields
 from ludory.envs.engine.binding.kernel_faults import compile_error
-from ludory.envs.engine.binding.plain_kernels import PlainUntilCompiled, plain_rules_asked, until_compiled
+from ludory.envs.engine.binding.plain_kernels import PLAIN_GAMES, PlainUntilCompiled, plain_rules_asked, until_compiled
 from ludory.envs.game import Game, State
 from ludory.errors import OptionError
 
@@ -51,13 +51,18 @@ if TYPE_CHECKING:  # not needed to start: importing it takes time
 
 LARGE_BATCH = 128
 """Fewest games whose kernels are compiled for the sizes of their game; fewer spend their time in Python, and presets share their code."""
-_FEW_STEPS = ContextVar("few steps", default=False)
+PATIENCE = 1.0
+"""Seconds that up to `PLAIN_GAMES` games of an installed game run in plain Python before their kernels are compiled, if they were never before."""
+_FEW_STEPS: ContextVar[float | None] = ContextVar("few steps", default=None)
 
 
 @contextmanager
-def few_steps(asked: bool = True) -> Iterator[None]:
-    """Within it, engines of any size run the code of small batches: for checks, in which compiling takes longer than playing."""
-    token = _FEW_STEPS.set(asked)
+def few_steps(asked: bool = True, patience: float = 0.0) -> Iterator[None]:
+    """Within it, engines of any size run the code of small batches: for checks, in which compiling takes longer than playing.
+
+    patience: seconds of plain Python before a game's kernels are compiled, in batches of less than `LARGE_BATCH`.
+    """
+    token = _FEW_STEPS.set(patience if asked else None)
     try:
         yield
     finally:
@@ -82,13 +87,14 @@ class KernelEngine(EngineBase):
         first_game: number of the first game in the sequence of games that the seed stands for.
         threads: number of threads that share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
         compiled: False runs the rules as plain Python, a hundred times slower, where debuggers stop and `print` prints; the games are the
-            same. `NUMBA_DISABLE_JIT=1` does so for all of Ludory.
+            same. `NUMBA_DISABLE_JIT=1` does so for all of Ludory. True compiles at the first call. None does so, too, except that
+            up to four games of an installed game, never compiled on this machine, start in plain Python for a second.
     """
 
     device = "cpu"
-    plain_start = False
-    """Whether up to `PLAIN_GAMES` games are played in plain Python until another process has compiled their kernels; set it before
-    the first reset."""
+    plain_start: bool | None = None
+    """Whether up to `PLAIN_GAMES` games are played in plain Python until another process has compiled their kernels; None: for `PATIENCE`
+    seconds at most. Set it before the first reset."""
     ran_plain = False
     """Whether a kernel has run as plain Python, so that it would pay to compile it."""
 
@@ -99,11 +105,13 @@ class KernelEngine(EngineBase):
         seed: int | None = None,
         first_game: int = 0,
         threads: int | None = None,
-        compiled: bool = True,
+        compiled: bool | None = None,
     ) -> None:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
         self._kernels = game.needed_kernels("KernelEngine")
-        self.compiled = compiled and not plain_rules_asked()
+        self.compiled = compiled is not False and not plain_rules_asked()
+        if compiled:
+            self.plain_start = False
         self.threads = thread_count(threads) if self.compiled else 1
         self._records, self._shared = new_records(game.fields, self.num_games), shared_arrays(game)
         self._started, self._ready = np.zeros(self.num_games, bool), False
@@ -126,13 +134,21 @@ class KernelEngine(EngineBase):
 
     def bound(self, template: str, kernels: Mapping[str, Callable[..., Any]], plain_start: bool = True) -> ModuleType:
         """`bind` for the state of this engine. plain_start: whether plain Python is fast enough, where the engine starts with it."""
-        large = self.num_games >= LARGE_BATCH and not _FEW_STEPS.get()
+        few = _FEW_STEPS.get()
+        large = self.num_games >= LARGE_BATCH and few is None
         key = (template, large, *kernels.items())
         if key not in self._modules:
             layout = self._records.dtype if large else None
             self._modules[key] = bind_fields(template, kernels, self.game.fields, layout, plain=not self.compiled)
         module = self._modules[key]
-        return until_compiled(module) if plain_start and self.plain_start and self.compiled else module
+        if not (plain_start and self.compiled) or self.plain_start is False:
+            return module
+        if self.plain_start:
+            return until_compiled(module)
+        if few is not None:
+            return until_compiled(module, few, LARGE_BATCH - 1) if few else module
+        # Who writes an own game is told at the first call what cannot be compiled.
+        return until_compiled(module, PATIENCE) if self.game.id and self.num_games <= PLAIN_GAMES else module
 
     @cached_property
     def state(self) -> State:
@@ -339,7 +355,10 @@ class KernelEngine(EngineBase):
         return other
 
     def _arguments(self) -> dict[str, Any]:
-        return super()._arguments() | {"threads": self.threads, "compiled": self.compiled}
+        return super()._arguments() | {
+            "threads": self.threads,
+            "compiled": self.compiled and (True if self.plain_start is False else None),
+        }
 
     def seen_as(self, game: Game) -> Self:
         """The same games, not a copy, under the observations of `game`; only to look at, until this engine loads other games.

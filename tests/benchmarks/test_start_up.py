@@ -21,9 +21,11 @@ def test_first_steps_and_speeds_are_measured_beside_another_ludory(
     engines = ["--engines", "TicTacToe-v0:8", "--seconds", "0.01", "--beside", SOURCE]
     assert main(["bench", "start-up", *SMALL, *engines, "--out", str(tmp_path)]) == 0
     report = json.loads((tmp_path / "start-up.json").read_text())
-    steps = [f"{game}, {when}" for when in ("cold", "warm") for game in ("KuhnPoker-v0", "TicTacToe-v0")]
+    whens = [f"{batch}, {when}" for batch in ("few games", "compiled") for when in ("cold", "warm")]
+    steps = [f"{game}, {when}" for when in whens for game in ("KuhnPoker-v0", "TicTacToe-v0")]
     assert list(report["this"]) == list(report["beside"]) == ["import ludory", "ludory list", *steps]
-    assert report["this"]["KuhnPoker-v0, cold"]["median"] > report["this"]["KuhnPoker-v0, warm"]["median"]
+    compiled = {when: report["this"][f"KuhnPoker-v0, compiled, {when}"]["median"] for when in ("cold", "warm")}
+    assert compiled["cold"] > compiled["warm"]
     assert set(report["engines"]["TicTacToe-v0:8"]["ratio"]) == {"step", "observe", "reset"}
     assert "times as fast" in capsys.readouterr().out
 

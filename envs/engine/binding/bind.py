@@ -187,8 +187,6 @@ def _load(template: str, source: str, digest: str) -> ModuleType:
     path = cache_directory() / f"{Path(template).name}_{digest}.py"
     if os.environ.get("LUDORY_SHOW_BOUND") == "1":
         warn(f"ludory: bound file: {path}")
-    if not path.exists():
-        print("ludory: compiling this game's kernels, once on this machine (a few seconds)", file=sys.stderr)
     if not path.exists() or path.read_bytes() != source.encode():  # a damaged file is written again
         with atomic_file(path, "w", private=True) as file:
             file.write(source)

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +23,8 @@ from ludory.errors import LudoryError
 
 _DIGEST = hashlib.sha256
 _COMPILE = ContextVar("compile", default=True)
+COMPILED = "__pycache__"
+"""Folder of the compiled code of bound files, in the folder where they lie."""
 
 
 class NotCompiledError(LudoryError, RuntimeError):
@@ -61,7 +64,7 @@ class _Locator:
         named: str = config.CACHE_DIR  # type: ignore[attr-defined]
         base, place = Path(named or cache_directory()).absolute(), self._file.parent
         if place == base:
-            return base / "__pycache__"
+            return base / COMPILED
         return base / f"{place.name}_{_DIGEST(str(place).encode()).hexdigest()[:16]}"
 
     def ensure_cache_path(self) -> None:
@@ -150,7 +153,12 @@ class CheckedCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = _CheckedFiles(self._impl.locator, f"{self._impl.filename_base}-checked")
+        self._cache_file: _CheckedFiles = _CheckedFiles(self._impl.locator, f"{self._impl.filename_base}-checked")
+
+    @property
+    def index(self) -> Path:
+        """The file that is there once the function was compiled and kept."""
+        return self._cache_file.index
 
     def load_overload(self, sig, target_context):
         """Compiled code for these types; None if it is not in the cache, and is to be compiled.
@@ -161,4 +169,11 @@ class CheckedCache(FunctionCache):
         found = super().load_overload(sig, target_context)
         if found is None and not _COMPILE.get():
             raise NotCompiledError(f"{self._py_func.__name__} is not compiled yet; ask again when it is")
+        if found is None and self.index.parent == cache_directory() / COMPILED:
+            _tell(self._py_func.__code__.co_filename)
         return found
+
+
+@cache
+def _tell(bound_file: str) -> None:
+    print("ludory: compiling this game's kernels, once on this machine (a few seconds)", file=sys.stderr)

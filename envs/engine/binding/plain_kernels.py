@@ -1,17 +1,19 @@
 """Kernels as plain Python: for debugging, for checks, and for single games that begin before their kernels are compiled.
 
 Python runs the functions of the rules themselves, so that debuggers stop in them, `print` prints, and tracebacks name their lines. Compiling
-a game takes seconds, and plain Python plays one game fast enough for people. `until_compiled` is a batch kernel that runs as plain Python
-while no compiled code for it is in the cache on disk, where another process may put it.
+a game takes seconds, and plain Python plays a few games fast enough for people and for short checks. `until_compiled` gives batch kernels
+that run as plain Python until compiled code for them is on disk, where another process may put it, or until compiling pays.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -147,19 +149,29 @@ class PlainKernel:
             return self._function(*map(wide, args))
 
 
-class PlainUntilCompiled:
-    """A batch kernel that plays up to `PLAIN_GAMES` games in plain Python until compiled code for it is on disk.
+class Patience:
+    """Seconds that the kernels of a game may run as plain Python before this process compiles them.
 
-    It never compiles for so few games. Larger batches are played by `kernel`, which is compiled where it has to be.
+    As long as compiling takes: whoever plays on has waited twice as long as need be at most, whoever stops earlier has not waited.
     """
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
+    def __init__(self, seconds: float, games: int) -> None:
+        self.left, self.games = seconds, games
+
+
+class PlainUntilCompiled:
+    """A batch kernel that plays few games in plain Python until compiled code for it is on disk, or `patience` is at its end.
+
+    Batches of more games are played by `kernel`, which is compiled where it has to be.
+    """
+
+    def __init__(self, kernel: Any, patience: Patience) -> None:
+        self.kernel, self._patience = kernel, patience
         self.__name__: str = kernel.__name__
         self.compiled = False
-        """Whether compiled code was found."""
+        """Whether compiled code was found, or patience is at its end."""
         self._plain: PlainKernel | None = None
-        self._index, self._looked = kernel._cache._cache_file.index, 0.0
+        self._index, self._looked = kept_on_disk(kernel), -math.inf
 
     @property
     def ran_plain(self) -> bool:
@@ -168,9 +180,12 @@ class PlainUntilCompiled:
 
     def __call__(self, records: NDArray[Any], *args: Any) -> Any:
         """Run the kernel; `records` and what follows are the state, as `KernelEngine.kernel_state` has it."""
-        if self.compiled or len(records) > PLAIN_GAMES:
+        if self.compiled or len(records) > self._patience.games:
             return self.kernel(records, *args)
-        if time.monotonic() - self._looked > LOOK_SECONDS:
+        if self._patience.left <= 0:
+            self.compiled = True
+            return self.kernel(records, *args)
+        if self._index is not None and time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
             if self._index.exists():
                 try:
@@ -182,7 +197,17 @@ class PlainUntilCompiled:
                     self.compiled = True
                     return found
         self._plain = self._plain or PlainKernel(self.kernel)
-        return self._plain(records, *args)
+        started = time.perf_counter()
+        try:
+            return self._plain(records, *args)
+        finally:
+            self._patience.left -= time.perf_counter() - started
+
+
+def kept_on_disk(kernel: Any) -> Path | None:
+    """The file that is there once the kernel was compiled and kept; None for kernels of notebooks and closures, which no file keeps."""
+    kept = getattr(kernel, "_cache", None)
+    return kept.index if isinstance(kept, CheckedCache) else None
 
 
 @cache
@@ -196,10 +221,17 @@ def plain_module(module: ModuleType) -> ModuleType:
 
 
 @cache
-def until_compiled(module: ModuleType) -> ModuleType:
-    """A bound module whose batch kernels are `PlainUntilCompiled`. Kernels that are not kept on disk stay as they are."""
-    view = ModuleType(module.__name__)
+def until_compiled(module: ModuleType, seconds: float = math.inf, games: int = PLAIN_GAMES) -> ModuleType:
+    """A bound module whose batch kernels are `PlainUntilCompiled`.
+
+    Args:
+        module: from `bind_fields`.
+        seconds: of plain Python, after which this process compiles; all kernels of the module share them. Infinite: another process compiles
+            what is kept on disk; other kernels stay as they are.
+        games: most games that are played in plain Python.
+    """
+    view, patience = ModuleType(module.__name__), Patience(seconds, games)
     for name, value in vars(module).items():
-        kept = isinstance(getattr(value, "_cache", None), CheckedCache)
-        view.__dict__[name] = PlainUntilCompiled(value) if kept else value
+        waits = hasattr(value, "py_func") and (math.isfinite(seconds) or kept_on_disk(value))
+        view.__dict__[name] = PlainUntilCompiled(value, patience) if waits else value
     return view

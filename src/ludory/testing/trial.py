@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game, GameFacts
 from ludory.errors import ConformanceError
@@ -39,6 +40,8 @@ class Trial:
         """An engine after `reset`, by default with the number of games and the seed of the trial."""
         count, chosen = self.games if games is None else games, self.seed if seed is None else seed
         engine = self.maker(self.game, count, seed=chosen, first_game=first_game)
+        if isinstance(engine, KernelEngine):
+            engine.plain_start = False  # compiled code is what is tested
         engine.reset()
         return engine
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ludory.agents.make import make_agent
+from ludory.envs.engine import kernel_engine
 from ludory.envs.engine.binding import bind, plain_kernels
 from ludory.envs.engine.binding.checked_cache import NotCompiledError, compiled_elsewhere
+from ludory.envs.engine.kernel_engine import few_steps
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.player import memory_of_new_games
 
@@ -21,7 +24,7 @@ ROWS = np.zeros(1, np.int64)
 COMPILE = """
 from ludory.envs.make import make_engine
 
-engine = make_engine("KuhnPoker-v0", seed=1, threads=1)
+engine = make_engine("KuhnPoker-v0", seed=1, threads=1, compiled=True)
 engine.reset()
 engine.step([1])
 """
@@ -38,7 +41,7 @@ def always_plain(monkeypatch):
 
 def engines(game):
     """One game played in plain Python, and compiled."""
-    both = [make_engine(game, seed=5, first_game=2, threads=1) for _ in range(2)]
+    both = [make_engine(game, seed=5, first_game=2, threads=1, compiled=compiled) for compiled in (None, True)]
     both[0].plain_start = True
     for engine in both:
         engine.reset()
@@ -104,6 +107,29 @@ def empty_cache(tmp_path, monkeypatch):
     bind._bind.cache_clear()
     yield tmp_path
     bind._bind.cache_clear()  # the modules of this folder are gone with it
+
+
+@pytest.mark.parametrize("patience", [1e9, 1e-9])
+def test_few_games_are_compiled_when_they_have_been_played_in_plain_python_for_a_while(
+    patience, empty_cache, monkeypatch, capfd
+):
+    monkeypatch.setattr(kernel_engine, "PATIENCE", patience)
+    with few_steps(False):
+        engine = make_engine("KuhnPoker-v0", seed=4, threads=1)
+        for _ in range(2):
+            engine.reset()
+    assert engine._bound.reset_rows.compiled == (patience < 1)
+    assert bool(list(empty_cache.rglob("*reset_rows*.nbi"))) == (patience < 1)
+    assert ("compiling this game's kernels, once" in capfd.readouterr().err) == (patience < 1)
+
+
+@pytest.mark.parametrize("num_games", [1, 2])
+def test_own_games_and_those_that_were_asked_to_are_compiled_at_the_first_call(num_games, empty_cache):
+    own = replace(make_game("KuhnPoker-v0"), id="")
+    with few_steps(False), compiled_elsewhere():
+        for game, options in ((own, {}), ("KuhnPoker-v0", {"compiled": True})):
+            with pytest.raises(NotCompiledError, match="reset_rows is not compiled yet"):
+                make_engine(game, num_games, seed=4, threads=1, **options).reset()
 
 
 @pytest.mark.slow
