@@ -1,4 +1,4 @@
-"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks and commands by id.
+"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks, commands and pages by id.
 
 Other packages add to them through entry points:
 
@@ -8,6 +8,7 @@ ludory.networks: subclasses of `Policy`, called as `Network(facts, **options)`
 ludory.algorithms: subclasses of `Algorithm`
 ludory.benchmarks: functions `run(argv) -> int`
 ludory.commands: modules with a function `run(argv) -> int`
+ludory.pages: objects `ludory.web.page.Page`, pages of the server of `ludory serve`
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ __all__ = [
     "games",
     "makers",
     "networks",
+    "pages",
 ]
 
 
@@ -73,4 +75,7 @@ makers: Registry[Callable[..., Any]] = Registry(
 )
 commands: Registry[Command] = Registry(
     "command", builtin.COMMANDS, _has_run, "a module with a function run(argv) that returns an exit code"
+)
+pages: Registry[Any] = Registry(
+    "page", builtin.PAGES, lambda loaded: hasattr(loaded, "routes"), "a ludory.web.page.Page"
 )

@@ -357,5 +357,10 @@ COMMANDS = (
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )
 
+PAGES = (
+    Entry("texas42", "ludory.web.texas42.routes:PAGE", "Texas 42: what a hand can bid"),
+    Entry("league", "ludory.web.league.routes:PAGE", "leagues, also while they run"),
+)
+
 MAKERS = (Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),)
 """Functions of upper rooms that lower rooms look up by name, because rooms import one way."""

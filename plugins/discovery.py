@@ -16,6 +16,7 @@ GROUPS = (
     "ludory.algorithms",
     "ludory.benchmarks",
     "ludory.commands",
+    "ludory.pages",
 )
 
 

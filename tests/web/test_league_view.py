@@ -15,8 +15,8 @@ from ludory.algorithms.league.log.events import EventLog
 from ludory.charts.palette import shade
 from ludory.cli import main
 from ludory.errors import UnknownIdError
-from ludory.web import league_view
 from ludory.web.app import WebSettings
+from ludory.web.league import view as league_view
 
 REAL = Path(__file__).parents[1] / "golden" / "old_files" / "league"
 

@@ -140,6 +140,7 @@ def _plugins() -> Iterator[Finding]:
         plugins.algorithms,
         plugins.benchmarks,
         plugins.commands,
+        plugins.pages,
     ]
     broken = {(offer.distribution, offer.problem) for registry in registries for offer in registry.broken()}
     imported = 0

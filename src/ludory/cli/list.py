@@ -19,6 +19,7 @@ KINDS: dict[str, Registry[Any]] = {
     "algorithms": plugins.algorithms,
     "benchmarks": plugins.benchmarks,
     "commands": plugins.commands,
+    "pages": plugins.pages,
 }
 
 

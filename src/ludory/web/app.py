@@ -1,21 +1,20 @@
-"""`make_app`: the server's pages as one ASGI application. Each module of `pages/` brings its routes."""
+"""`make_app`: the server's pages as one ASGI application. Each module of `pages/` brings its routes, each system its `Page`."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 from anyio.to_thread import run_sync
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -26,6 +25,7 @@ from starlette.routing import Route, Router
 from ludory.errors import LudoryError, UnknownIdError
 from ludory.visible import visible
 
+from .page import CORE, TEMPLATES, answer, header_links, only_own, static_address, static_file, system_pages
 from .pages.starting import StartingPage
 from .players import PlayerPool
 from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, same_secret
@@ -34,7 +34,7 @@ from .tables import Tables
 
 PAGES = ("home", "table", "starting")
 """Modules of `ludory.web.pages`, each with `routes`, that the server starts with."""
-LATE_PAGES = ("runs", "league", "games", "texas42", "analyse", "watch", "arena")
+LATE_PAGES = ("runs", "games", "analyse", "watch", "arena")
 """Modules that are imported when the first of their pages is asked for, or while nobody asks for anything."""
 NAVIGATION = (
     ("/", "Play"),
@@ -43,12 +43,10 @@ NAVIGATION = (
     ("/watch", "Watch"),
     ("/arena", "Duels"),
     ("/runs", "Runs"),
-    ("/texas42/hand", "Texas 42 bids"),
 )
-"""Address and name of the pages in the header."""
+"""Address and name of the pages in the header; those of systems follow."""
 MOST_WAITING = 24
 """Pages that are made at once."""
-KINDS = {"css": "text/css", "js": "text/javascript", "txt": "text/plain", "svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +89,19 @@ class Surroundings:
         """The process of analyses, which keeps their state between pieces of work."""
         self.refinements = Refinements()
         """Answers that get better while someone looks at them."""
+        self.loaded = False
+        """Whether engines and their compiler are imported."""
         self.templates = Environment(
-            loader=PackageLoader("ludory.web"),
+            loader=ChoiceLoader([PackageLoader("ludory.web"), PrefixLoader(TEMPLATES)]),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.templates.globals |= {"static": static_address, "navigation": NAVIGATION}
-        self.loaded = False
-        """Whether engines and their compiler are imported."""
+        self.templates.globals |= {
+            "static": static_address,
+            "navigation": lambda: [*NAVIGATION, *header_links(self.loaded)],
+        }
         self._loading = threading.Lock()
 
     def render(self, request: Request, name: str, status_code: int = 200, **context: Any) -> HTMLResponse:
@@ -120,6 +121,7 @@ class Surroundings:
         self.load()
         self.players.warm_up()
         _late_pages()
+        system_pages()
 
     def in_background(self, answer: Callable[[], Response]) -> Future[Response]:
         """What `answer` will return; it runs in another thread."""
@@ -139,7 +141,7 @@ def make_app(settings: WebSettings) -> Starlette:
     """The application; `app.state.ludory` are its `Surroundings`."""
     around = Surroundings(settings)
     routes = [
-        Route("/static/{name}", _static),
+        Route("/static/{name}", static_file(CORE)),
         Route("/token", _take_token, methods=["POST"]),
         *_routes(PAGES),
     ]
@@ -175,11 +177,11 @@ def _routes(pages: Sequence[str]) -> list[Route]:
 
 @cache
 def _late_pages() -> Router:
-    return Router(_routes(LATE_PAGES))
+    return Router(_routes(LATE_PAGES), default=answer)
 
 
 async def _late_page(scope: Any, receive: Any, send: Any) -> None:
-    """Answer with one of `LATE_PAGES`."""
+    """Answer with one of `LATE_PAGES`, or a page of a system."""
     pages = await run_sync(_late_pages)
     await pages(scope, receive, send)
 
@@ -192,7 +194,9 @@ class _Loaded:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and not self._around.loaded:
-            light = scope["path"].startswith("/static/") or (scope["path"] == "/" and not scope["query_string"])
+            light = scope["path"].startswith("/static/") or (
+                scope["path"] == "/" and not scope["query_string"] and only_own()
+            )
             if not light:
                 await run_sync(self._around.load)
         await self._app(scope, receive, send)
@@ -272,26 +276,6 @@ async def _fault(request: Request, error: Exception) -> Response:
     response = refused(request.app.state.ludory, request, 500, words)
     response.headers.update(HEADERS)  # this answer does not pass `Safety`
     return response
-
-
-@cache
-def _static_files() -> Mapping[str, tuple[bytes, str]]:
-    """(content, kind) of the files in `static/`."""
-    files = resources.files("ludory.web").joinpath("static").iterdir()
-    return {file.name: (file.read_bytes(), KINDS[file.name.rpartition(".")[2]]) for file in files if file.is_file()}
-
-
-@cache
-def static_address(name: str) -> str:
-    """Address of a file in `static/`, which changes with its content."""
-    return f"/static/{name}?v={hashlib.sha256(_static_files()[name][0]).hexdigest()[:12]}"
-
-
-async def _static(request: Request) -> Response:
-    found = _static_files().get(request.path_params["name"])
-    if found is None:
-        raise HTTPException(404)
-    return Response(found[0], media_type=found[1], headers={"cache-control": "max-age=31536000, immutable"})
 
 
 __all__: Sequence[str] = ("NAVIGATION", "PAGES", "Surroundings", "WebSettings", "make_app", "refused", "static_address")

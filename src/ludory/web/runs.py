@@ -29,6 +29,7 @@ from ludory.errors import CheckpointError, DataError, OptionError, UnknownIdErro
 from ludory.plugins.spec import CHECKPOINT_SUFFIX, FOLDER_HEADER
 
 from .folders import FolderEntries, signature, walk
+from .page import owned_files
 
 REWARD = "rollout/ep_rew_mean"
 ELAPSED = "time/elapsed"
@@ -43,8 +44,6 @@ POINTS = 400
 SMOOTHEST = 200
 MOST_GAMES = 10_000
 """Of an evaluation."""
-LEAGUE = frozenset({"events.jsonl"})
-"""What lies in the folder of a league belongs to the league."""
 
 
 class LoggedRun(NamedTuple):
@@ -107,8 +106,9 @@ def find_runs(top: Path | None) -> dict[str, LoggedRun]:
     """The runs below a folder by their keys, the newest first."""
     found: dict[str, dict[str, list[Path]]] = {}
     changed: dict[str, float] = {}
-    for folder in walk(top, LEAGUE):
-        if LEAGUE & folder.files.keys():
+    owned = owned_files()
+    for folder in walk(top, owned):
+        if owned & folder.files.keys():
             continue
         newest = max((known.st_mtime for known in folder.files.values()), default=0.0)
         for key, kind, path in _parts_of_runs(folder):

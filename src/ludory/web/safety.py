@@ -28,7 +28,7 @@ MOST_URL = 8 * 1024
 MOST_FIELDS = 200
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SAFE_METHODS = ("GET", "HEAD")
-OPEN_PATHS = ("/static/", "/token")
+OPEN_FOLDER, OPEN_PAGE = "/static/", "/token"
 """Needed to show the page that asks for the token, and to send it."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -106,7 +106,8 @@ class Safety:
             return 400, "The length of the request is not a number."
         if int(length[:20]) > MOST_BODY:
             return 413, f"The request is larger than {MOST_BODY // 1024} kB, more than any form here needs."
-        if self._token and not scope["path"].startswith(OPEN_PATHS) and not self.has_token(headers, scope):
+        free = scope["path"].startswith(OPEN_FOLDER) or scope["path"] == OPEN_PAGE
+        if self._token and not free and not self.has_token(headers, scope):
             return 401, "This server asks for its token. Enter the one that `ludory serve` printed."
         return None
 

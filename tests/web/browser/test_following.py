@@ -14,7 +14,7 @@ import pytest
 from ludory.agents.make import make_agent
 from ludory.data.replay import record_replay, write_replay
 from ludory.envs.make import make_game
-from ludory.web.league_view import league_page
+from ludory.web.league.view import league_page
 
 pytestmark = pytest.mark.slow
 

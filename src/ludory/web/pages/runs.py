@@ -15,6 +15,7 @@ from starlette.routing import Route
 from ludory.charts.palette import STYLES
 from ludory.errors import OptionError
 from ludory.web.folders import short_key
+from ludory.web.page import listings
 from ludory.web.safety import with_form
 from ludory.web.slices import DONE, Refinement, event_stream, when_changed
 
@@ -27,12 +28,12 @@ SMOOTHINGS = (1, 3, 10, 30, 100)
 AXES = (("time/total_timesteps", "timesteps"), ("time/elapsed", "seconds"))
 """Columns of tables that curves are drawn over, and what they are called."""
 
-# What reads runs and leagues imports PyTorch and SciPy, so functions import it: a server starts without them.
+# What reads runs imports PyTorch and SciPy, so functions import it: a server starts without them.
 
 
 def compare(request: Request) -> Response:
-    """All runs and leagues, and the chosen runs over each other; `?json` has the data alone."""
-    from ludory.web import league_view, runs
+    """All runs, what systems have beside them, and the chosen runs over each other; `?json` has the data alone."""
+    from ludory.web import runs
 
     around, query = request.app.state.ludory, request.query_params
     top, view = around.settings.runs, read_view(query)
@@ -48,7 +49,8 @@ def compare(request: Request) -> Response:
         top=top,
         page=page,
         rows=[row | _addresses(row) for row in page["runs"]],
-        leagues=[league_view.row(one) | {"age": age(one.changed)} for one in league_view.find_leagues(top).values()],
+        listings=listings(top),
+        age=age,
         view=view,
         metrics=list(dict.fromkeys([*page["metrics"], view.metric])),
         chart=runs.chart(shown, view, styles) if page["curves"] else "",
@@ -150,14 +152,14 @@ async def _nothing() -> AsyncIterator[str]:
 
 
 async def live_runs(request: Request) -> Response:
-    """Events when any run or league has new numbers."""
-    from ludory.web import league_view, runs
+    """Events when any run, or what a system has beside them, has new numbers."""
+    from ludory.web import runs
 
     top = request.app.state.ludory.settings.runs
 
     def look() -> Any:
         found = runs.find_runs(top).values()
-        return [(run.key, run.changed) for run in found], list(league_view.find_leagues(top).values())
+        return [(run.key, run.changed) for run in found], listings(top)
 
     return event_stream(request, when_changed(look, 2.0))
 

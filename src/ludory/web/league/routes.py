@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -9,30 +10,30 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ludory.web.page import Listing, Page
+from ludory.web.pages.runs import age
 from ludory.web.slices import event_stream, when_changed
-
-from .runs import age
 
 SECTIONS = (("results", "Results"), ("strength", "Strength"), ("family", "Family"), ("curves", "Training curves"))
 
 
 def league(request: Request) -> Response:
     """The page; `?json` has the data alone."""
-    from ludory.web import league_view  # imports SciPy: a server starts without it
+    from . import view  # imports SciPy: a server starts without it
 
     around, top, key = request.app.state.ludory, request.app.state.ludory.settings.runs, request.path_params["key"]
-    page = league_view.league_page(top, key)
+    page = view.league_page(top, key)
     if "json" in request.query_params:
         return JSONResponse(page)
-    report = league_view.read(league_view.find_league(top, key)).report
-    learners = [one | {"doing": league_view.doing(one)} for one in page["summary"]["learners"]]
+    report = view.read(view.find_league(top, key)).report
+    learners = [one | {"doing": view.doing(one)} for one in page["summary"]["learners"]]
     answer: Response = around.render(
         request,
-        "league.html",
+        "league/league.html",
         page=page,
         learners=[one | {"age": age(one["last_slice"]) if one["last_slice"] else "-"} for one in learners],
         players=[one | {"play": _play(page["env"], one)} for one in page["players"]],
-        sections=[(title, found) for name, title in SECTIONS if (found := league_view.figures(report).get(name))],
+        sections=[(title, found) for name, title in SECTIONS if (found := view.figures(report).get(name))],
         age=age(page["changed"]),
         live=f"/live/league/{quote(key)}",
     )
@@ -46,10 +47,22 @@ def _play(game: str, player: dict[str, Any]) -> str:
 
 async def live_league(request: Request) -> Response:
     """Events while the league plays; its tables are computed again at most every five seconds."""
-    from ludory.web import league_view
+    from . import view
 
-    found = league_view.find_league(request.app.state.ludory.settings.runs, request.path_params["key"])
+    found = view.find_league(request.app.state.ludory.settings.runs, request.path_params["key"])
     return event_stream(request, when_changed(lambda: found.version, 5.0))
 
 
-routes = [Route("/league/{key:path}", league), Route("/live/league/{key:path}", live_league)]
+def _leagues(top: Path | None) -> Listing:
+    from . import view
+
+    return view.listing(top)
+
+
+PAGE = Page(
+    [Route("/{key:path}", league)],
+    package=__package__,
+    live=[Route("/{key:path}", live_league)],
+    owns=frozenset({"events.jsonl"}),
+    listing=_leagues,
+)

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from ludory.web.page import Page
+from ludory.web.pages.starting import when_ready
 from ludory.web.slices import Refinement, event_stream
-
-from .starting import when_ready
 
 # Bidding compiles kernels, so functions import it: a server starts without it.
 
@@ -25,7 +25,8 @@ def texas42_hand(request: Request) -> Response:
     """The page; `?json` has the data alone."""
     from ludory.agents.texas42.bidding.make_probability import BIDS
     from ludory.envs.texas42.tiles import TILE_NAMES
-    from ludory.web.texas42 import hand
+
+    from . import hand
 
     around, query = request.app.state.ludory, request.query_params
     tiles = read_tiles(query)
@@ -36,7 +37,7 @@ def texas42_hand(request: Request) -> Response:
     address = urlencode([("tile", name) for name in page["tiles"]])
     answer: Response = around.render(
         request,
-        "texas42.html",
+        "texas42/hand.html",
         page=page,
         rows=SHOWN,
         names=TILE_NAMES,
@@ -47,7 +48,7 @@ def texas42_hand(request: Request) -> Response:
         working=not (known and known.finished),
         problem=known.problem if known else "",
         address=address,
-        live=f"/live/texas42?{address}",
+        live=f"/live/texas42/?{address}",
         other=f"/texas42/hand?{urlencode([('tile', TILE_NAMES[tile]) for tile in hand.random_hand(secrets.randbits(31))])}",
     )
     return answer
@@ -81,7 +82,8 @@ def _pictures() -> list[str]:
 async def live(request: Request) -> Response:
     """Events while contracts of the hand are played, which goes on while someone reads them."""
     from ludory.envs.texas42.tiles import mask_of
-    from ludory.web.texas42 import hand
+
+    from . import hand
 
     around = request.app.state.ludory
     tiles = read_tiles(request.query_params)
@@ -103,8 +105,9 @@ def poster(request: Request) -> Response:
     """The poster of the hand, as an SVG file."""
     from ludory.charts.drawing import as_svg
     from ludory.envs.texas42.tiles import TILE_NAMES, mask_of
-    from ludory.web.texas42 import hand
     from ludory.web.texas42.poster import poster as poster_of
+
+    from . import hand
 
     around, tiles = request.app.state.ludory, read_tiles(request.query_params)
     if len(tiles) < hand.HAND:
@@ -116,8 +119,9 @@ def poster(request: Request) -> Response:
     return Response(as_svg(poster_of(chances)), media_type="image/svg+xml", headers=headers)
 
 
-routes = [
-    Route("/texas42/hand", when_ready(texas42_hand)),
-    Route("/texas42/poster.svg", poster),
-    Route("/live/texas42", live),
-]
+PAGE = Page(
+    [Route("/hand", when_ready(texas42_hand)), Route("/poster.svg", poster)],
+    package=__package__,
+    link=("/hand", "Texas 42 bids"),
+    live=[Route("/", live)],
+)

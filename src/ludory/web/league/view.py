@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from ludory.algorithms.league.log.events import FILE, HEAD
 from ludory.algorithms.league.log.summary import league_summary
@@ -24,8 +25,8 @@ from ludory.algorithms.league.report.time_charts import (
 )
 from ludory.errors import DataError, UnknownIdError
 from ludory.paths import path_inside
-
-from .folders import signature, walk
+from ludory.web.folders import signature, walk
+from ludory.web.page import ListedRow, Listing
 
 WRITING = 90.0
 """Seconds since the last event, up to which a league counts as running."""
@@ -92,18 +93,33 @@ def read(league: FoundLeague) -> LeagueData:
 def _read(folder: str, version: tuple[tuple[str, int, int], ...]) -> LeagueData:
     import ludory
 
-    return LeagueData(league_summary(folder), make_report(read_league(folder), ReportOrigin(ludory.__version__)))
+    return LeagueData(_summary(folder, version), make_report(read_league(folder), ReportOrigin(ludory.__version__)))
 
 
-def row(league: FoundLeague) -> dict[str, Any]:
-    """One row of the list of leagues; a log that cannot be read says why in `problem`."""
-    known = {"key": league.key, "changed": league.changed, "running": time.time() - league.changed < WRITING}
+def listing(top: Path | None) -> Listing:
+    """The leagues below a folder as a table; a log that cannot be read says why."""
+    rows = [_row(league) for league in find_leagues(top).values()]
+    return Listing("Leagues", "League", {"Game": str, "Done": str, "Matches": int}, rows)
+
+
+def _row(league: FoundLeague) -> ListedRow:
+    place = (league.key, f"/league/{quote(league.key)}", league.changed)
     try:
-        found = league_summary(league.folder)
+        found = _summary(str(league.folder), league.version)
     except DataError as error:
-        return known | {"problem": str(error), "running": False}
-    names = ("env", "closed", "done", "budget", "unit", "matches")
-    return known | {name: found[name] for name in names} | {"running": known["running"] and not found["closed"]}
+        return ListedRow(*place, problem=str(error))
+    done = f"{found['done']:,} of {found['budget']:,} {found['unit']}{', finished' if found['closed'] else ''}"
+    return ListedRow(*place, (found["env"], done, found["matches"]), is_running(league, found))
+
+
+@lru_cache(64)
+def _summary(folder: str, version: tuple[tuple[str, int, int], ...]) -> dict[str, Any]:
+    return league_summary(folder)
+
+
+def is_running(league: FoundLeague, summary: dict[str, Any]) -> bool:
+    """Whether something happened lately in a league that is not over."""
+    return time.time() - league.changed < WRITING and not summary["closed"]
 
 
 def league_page(top: Path | None, key: str) -> dict[str, Any]:
@@ -116,7 +132,10 @@ def league_page(top: Path | None, key: str) -> dict[str, Any]:
     league = find_league(top, key)
     data = read(league)
     return {
-        **row(league),
+        "key": league.key,
+        "changed": league.changed,
+        **{name: data.summary[name] for name in ("env", "closed", "done", "budget", "unit", "matches")},
+        "running": is_running(league, data.summary),
         "summary": data.summary,
         "standing": standing(data.report),
         "warnings": warnings(data.report),

@@ -1,0 +1,148 @@
+"""Pages that other packages add to the server of `ludory serve`."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from manual.pages import ROOT, blocks
+
+pytest.importorskip("starlette", reason='the server needs pip install "ludory[web]"')
+
+from starlette.testclient import TestClient
+
+from ludory import plugins
+from ludory.cli import main
+from ludory.plugins.discovery import discover
+from ludory.web import page
+from ludory.web.app import WebSettings, make_app
+
+HOME = "http://127.0.0.1:8042"
+FAULTY = """
+import sys
+from starlette.routing import Route
+from ludory.web.page import Listing, ListedRow, Page
+
+def wrong(request):
+    return {}["no such key"]
+
+def leave(request):
+    sys.exit(3)
+
+async def stop(request):
+    sys.exit(3)
+
+def secret(request):
+    from starlette.responses import PlainTextResponse
+    return PlainTextResponse("secret")
+
+def listing(top):
+    return Listing("Nim", "Tournament", {"Games": int}, [ListedRow("first", "/nim/first", 0.0, (1234,))])
+
+PAGE = Page([Route("/", secret), Route("/wrong", wrong), Route("/leave", leave), Route("/stop", stop)], listing=listing, owns=frozenset({"nim.json"}))
+UNLISTED = Page([Route("/", secret)], listing=wrong)
+"""
+
+
+@pytest.fixture
+def look_again() -> Iterator[Callable[[], None]]:
+    """Forgets which packages were found and loaded: a process looks once."""
+
+    def forget() -> None:
+        discover.cache_clear()
+        vars(plugins.pages).pop("_offers", None)
+        for cached in (page.load_page, page._router):
+            cached.cache_clear()
+        for name in ("nim_page", "faulty"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+
+    yield forget
+    forget()
+
+
+def browser(folder: Path, token: str | None = None) -> TestClient:
+    settings = WebSettings(token=token, runs=folder, tables=folder / "tables", workers=1)
+    return TestClient(make_app(settings), base_url=HOME, headers={"origin": HOME})
+
+
+@pytest.fixture
+def faulty(install: Callable[..., Path], look_again: Callable[[], None]) -> None:
+    points = [f"{id} = faulty:PAGE" for id in ("nim", "tokens", "static", "token", "live")]
+    points += ["unlisted = faulty:UNLISTED", "gone = faulty:NOTHING", "absent = no_such_module:PAGE"]
+    install("faulty-pages", {"ludory.pages": "\n".join(points)}, {"faulty": FAULTY})
+    look_again()
+
+
+def test_the_page_of_the_manual_is_served(
+    install: Callable[..., Path], look_again: Callable[[], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = next(block.code for block in blocks(ROOT / "docs" / "browser.md", "python") if "PAGE =" in block.code)
+    install("ludory-nim-page", {"ludory.pages": "nim = nim_page:PAGE"}, {"nim_page": code})
+    look_again()
+    with browser(tmp_path) as client:
+        assert '<a href="/nim/" >Nim</a>' in client.get("/").text
+        assert "from 3 leave 1" in client.get("/nim").text
+        shown = client.get("/nim/", params={"heaps": "1 1"})
+        assert (shown.status_code, "no move wins" in shown.text) == (200, True)
+        assert shown.headers["content-security-policy"].startswith("default-src 'none'")
+        refused = client.get("/nim/", params={"heaps": "<b>"})
+        assert (refused.status_code, "must be numbers" in refused.text, "<b>" in refused.text) == (400, True, False)
+        assert client.get("/nim/other").status_code == 404
+    assert main(["list", "pages"]) == 0
+    assert "ludory-nim-page" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("faulty")
+def test_a_mistake_of_a_page_is_told_and_logged_and_the_server_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with browser(tmp_path) as client, caplog.at_level(logging.ERROR, "ludory"):
+        for path, name in (("wrong", "KeyError"), ("leave", "SystemExit"), ("stop", "SystemExit")):
+            caplog.clear()
+            answer = client.get(f"/nim/{path}")
+            assert answer.status_code == 500
+            assert "faulty-pages made a mistake" in answer.text
+            assert name in answer.text
+            assert "content-security-policy" in answer.headers
+            assert sum("page 'nim' failed" in line for line in caplog.messages) == 1
+        for id, words in (("gone", "NOTHING"), ("absent", "no_such_module")):
+            answer = client.get(f"/{id}/")
+            assert (answer.status_code, words in answer.text, "faulty-pages" in answer.text) == (400, True, True)
+        assert client.get("/nim/").text == "secret"
+        assert client.get("/").status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("faulty")
+def test_what_a_system_has_among_the_runs_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "model.ludory").write_text("")
+    with browser(tmp_path) as client:
+        assert "first/model" in client.get("/runs").text
+        (tmp_path / "first" / "nim.json").write_text("{}")
+        shown = client.get("/runs").text
+        assert "first/model" not in shown
+        assert '<a href="/nim/first">first</a>' in shown
+        assert '<td class="number">1,234</td>' in shown
+        assert "The page &#39;unlisted&#39;" in shown
+
+
+@pytest.mark.usefixtures("faulty")
+def test_no_page_of_a_package_escapes_the_token_and_the_other_checks(tmp_path: Path) -> None:
+    with browser(tmp_path, token="password") as client:
+        for id in ("nim", "tokens", "token", "static", "live", "live/nim"):
+            for path in (f"/{id}", f"/{id}/", f"/{id}/wrong"):
+                answer = client.get(path)
+                assert "secret" not in answer.text, path
+                assert answer.status_code in (401, 404, 405), path
+        assert client.get("/nim/", headers={"host": "evil.example"}).status_code == 400
+        assert client.post("/nim/", headers={"origin": "http://evil.example"}).status_code == 403
+        client.cookies.set("ludory_token", "password")
+        assert client.get("/tokens/").text == "secret"
+        for id in ("static", "live"):
+            assert client.get(f"/{id}/").status_code == 404
