@@ -1,4 +1,4 @@
-"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks, commands and pages by id.
+"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks, commands, pages and viewers by id.
 
 Other packages add to them through entry points:
 
@@ -9,6 +9,7 @@ ludory.algorithms: subclasses of `Algorithm`
 ludory.benchmarks: functions `run(argv) -> int`
 ludory.commands: modules with a function `run(argv) -> int`
 ludory.pages: objects `ludory.web.page.Page`, pages of the server of `ludory serve`
+ludory.viewers: objects `ludory.data.viewing.viewer.Viewer`, which show recorded games of a format
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ __all__ = [
     "makers",
     "networks",
     "pages",
+    "viewers",
 ]
 
 
@@ -78,4 +80,7 @@ commands: Registry[Command] = Registry(
 )
 pages: Registry[Any] = Registry(
     "page", builtin.PAGES, lambda loaded: hasattr(loaded, "routes"), "a ludory.web.page.Page"
+)
+viewers: Registry[Any] = Registry(
+    "viewer", builtin.VIEWERS, lambda loaded: hasattr(loaded, "shows"), "a ludory.data.viewing.viewer.Viewer"
 )

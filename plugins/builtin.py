@@ -362,5 +362,10 @@ PAGES = (
     Entry("league", "ludory.web.league.routes:PAGE", "leagues, also while they run"),
 )
 
+VIEWERS = (
+    Entry("battles", "ludory.data.pokemon.viewing.battle_page:VIEWER", "logs of Pokémon battles"),
+    Entry("texas42-eq", "ludory.web.texas42.page:VIEWER", "E[Q] records of Texas 42"),
+)
+
 MAKERS = (Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),)
 """Functions of upper rooms that lower rooms look up by name, because rooms import one way."""

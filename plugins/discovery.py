@@ -17,6 +17,7 @@ GROUPS = (
     "ludory.benchmarks",
     "ludory.commands",
     "ludory.pages",
+    "ludory.viewers",
 )
 
 

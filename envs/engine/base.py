@@ -180,6 +180,13 @@ class EngineBase(ABC):
     def close(self) -> None:  # noqa: B027, most engines hold nothing open
         """Release what the engine holds outside Python; by default nothing."""
 
+    def check_installed(self) -> None:  # noqa: B027, most engines need nothing else
+        """Check that the library, process or program that plays the games is installed; by default there is none.
+
+        Raises:
+            PluginError: it is not; says what to type.
+        """
+
 
 def _again(game: Game, arguments: Mapping[str, Any], fields: Mapping[str, Array]) -> Engine:
     """The engine that was pickled."""

@@ -25,6 +25,7 @@ from ludory.envs.game import Game
 from ludory.envs.options import check_choice
 from ludory.errors import BackendError, BackendTimeout, OptionError, SnapshotError, WorkerError
 
+from .backends.install import needed, needed_bundle
 from .backends.server import NOT_SEEDED
 from .backends.worker import chance_seed
 from .formats import RULES, SLOTS, V8_RULES, missing_in_v8, rules_of
@@ -97,6 +98,14 @@ class PokemonEngine(PooledEngine):
         self._pool_options = (workers, worker_timeout + _SLACK if workers else worker_timeout, on_crash)
         self._news: dict[int, dict[str, Any]] = {}
         ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
+
+    def check_installed(self) -> None:
+        """Check that the simulator of the backend is installed.
+
+        Raises:
+            PluginError: it is not; says what to type.
+        """
+        needed_bundle() if self._lane.backend == "v8" else needed()
 
     def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
         extra = {

@@ -20,7 +20,16 @@ Capture = pytest.CaptureFixture[str]
 def test_every_builtin_id_is_shown_with_its_package(capsys: Capture) -> None:
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    tables = builtin.GAMES, builtin.AGENTS, builtin.NETWORKS, builtin.ALGORITHMS, builtin.BENCHMARKS, builtin.COMMANDS
+    tables = (
+        builtin.GAMES,
+        builtin.AGENTS,
+        builtin.NETWORKS,
+        builtin.ALGORITHMS,
+        builtin.BENCHMARKS,
+        builtin.COMMANDS,
+        builtin.PAGES,
+        builtin.VIEWERS,
+    )
     for entry in chain(*tables):
         (line,) = (line for line in lines if line.split()[:1] == [entry.id] and entry.summary in line)
         assert line.endswith("ludory")

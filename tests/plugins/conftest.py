@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+from ludory import plugins
+from ludory.plugins.discovery import discover
 
 Install = Callable[..., Path]
 
@@ -37,3 +41,25 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         return tmp_path
 
     return put
+
+
+@pytest.fixture
+def look_again(tmp_path: Path) -> Iterator[Callable[[], None]]:
+    """Forgets which packages were found, and what was loaded from them: a process looks once."""
+
+    def forget() -> None:
+        discover.cache_clear()
+        for registry in vars(plugins).values():
+            if isinstance(registry, plugins.Registry):
+                vars(registry).pop("_offers", None)
+        for name in [name for name in sys.modules if (tmp_path / f"{name}.py").exists()]:
+            del sys.modules[name]
+        for module, names in {
+            "data.viewing.viewer": ("viewers", "_shows", "_rows"),
+            "web.page": ("load_page", "_router"),
+        }.items():
+            for name in names:
+                getattr(sys.modules.get(f"ludory.{module}"), name, discover).cache_clear()
+
+    yield forget
+    forget()

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ludory import plugins
 from ludory.cli import main
-from ludory.plugins.discovery import discover
 
 GAMES = "Relay-v0 = games.external:relay\nNoughts-v0 = games.external:tic_tac_toe\nGuess-v0 = games.external:guess"
 
 
 @pytest.fixture(autouse=True)
-def installed(install: Callable[..., Path]) -> Iterator[None]:
+def installed(install: Callable[..., Path], look_again: Callable[[], None]) -> None:
     install("elsewhere", {"ludory.games": GAMES})
-    _look_again()
-    yield
-    _look_again()
-
-
-def _look_again() -> None:
-    """Forget which packages were found: a process looks once."""
-    discover.cache_clear()
-    for registry in (plugins.games, plugins.agents, plugins.networks, plugins.algorithms, plugins.commands):
-        vars(registry).pop("_offers", None)
+    look_again()
 
 
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

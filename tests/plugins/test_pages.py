@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +13,7 @@ pytest.importorskip("starlette", reason='the server needs pip install "ludory[we
 
 from starlette.testclient import TestClient
 
-from ludory import plugins
 from ludory.cli import main
-from ludory.plugins.discovery import discover
-from ludory.web import page
 from ludory.web.app import WebSettings, make_app
 
 HOME = "http://127.0.0.1:8042"
@@ -46,23 +41,6 @@ def listing(top):
 PAGE = Page([Route("/", secret), Route("/wrong", wrong), Route("/leave", leave), Route("/stop", stop)], listing=listing, owns=frozenset({"nim.json"}))
 UNLISTED = Page([Route("/", secret)], listing=wrong)
 """
-
-
-@pytest.fixture
-def look_again() -> Iterator[Callable[[], None]]:
-    """Forgets which packages were found and loaded: a process looks once."""
-
-    def forget() -> None:
-        discover.cache_clear()
-        vars(plugins.pages).pop("_offers", None)
-        for cached in (page.load_page, page._router):
-            cached.cache_clear()
-        for name in ("nim_page", "faulty"):
-            sys.modules.pop(name, None)
-        importlib.invalidate_caches()
-
-    yield forget
-    forget()
 
 
 def browser(folder: Path, token: str | None = None) -> TestClient:

@@ -36,6 +36,8 @@ def test_every_builtin_id_is_loaded() -> None:
         plugins.algorithms,
         plugins.benchmarks,
         plugins.commands,
+        plugins.pages,
+        plugins.viewers,
     ):
         for entry in registry._builtins:
             assert registry.load(entry.id) is not None

@@ -19,9 +19,10 @@ from ludory.data.pokemon.labels import spectator_trajectories
 from ludory.data.pokemon.replays import RecordedBattle, read_battles
 from ludory.data.pokemon.resimulation import request_trajectories
 from ludory.data.pokemon.trajectories import write_trajectories
-from ludory.data.viewing.battle_page import battle_content
+from ludory.data.pokemon.viewing.battle_log import BattleLog, battle_logs, is_battle_file
+from ludory.data.pokemon.viewing.battle_page import battle_content
 from ludory.data.viewing.game_rows import GameFilter
-from ludory.data.viewing.recorded_battles import BattleLog, battle_log, battle_rows, is_battle_file
+from ludory.data.viewing.viewer import viewed_content, viewed_files, viewed_rows
 from ludory.envs.pokemon.backends import install
 from ludory.errors import DataError, UnknownIdError
 from ludory.web import recorded
@@ -48,6 +49,11 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def battle_log(place: Path, row: int) -> BattleLog:
+    """The battle of a row of the table."""
+    return [log for file in viewed_files("battles", place) for log in battle_logs(file)][row]
+
+
 def key_of(top: Path, name: str) -> str:
     return next(one.key for one in recorded.find_recordings(top).values() if one.name == name)
 
@@ -66,7 +72,7 @@ def test_battles_are_found_by_the_content_of_their_files(top: Path) -> None:
 
 def test_every_recorded_battle_is_drawn_to_its_end() -> None:
     """Each act once, the turns in order, and at the end what the log says."""
-    for row in battle_rows(BATTLES)[::4]:
+    for row in viewed_rows("battles", BATTLES)[::4]:
         log = battle_log(BATTLES, row.row)
         content = battle_content(log)
         positions, told = content["positions"], [one for one in log.lines if one.startswith(("|move|", "|switch|"))]
@@ -88,7 +94,7 @@ def test_a_trajectory_shows_what_its_side_saw(tmp_path: Path) -> None:
     write_trajectories(tmp_path / "seen.jsonl.gz", both)
     write_trajectories(tmp_path / "told.jsonl", spectator_trajectories(battle))
     write_trajectories(tmp_path / "zseed.jsonl", both, schema="seed")
-    rows = battle_rows(tmp_path)
+    rows = viewed_rows("battles", tmp_path)
     assert [row.name for row in rows] == [f"{battle.id}, p1", f"{battle.id}, p2", *[battle.id] * 4]
     first = [battle_content(battle_log(tmp_path, row))["positions"] for row in range(4)]
     assert len({len(positions) for positions in first}) == 1
@@ -116,7 +122,7 @@ def test_pages_of_battles(top: Path, client: TestClient, settings: WebSettings) 
     assert shown.status_code == 200
     assert "Randa5 (Random)" in shown.text
     assert client.get(f"/watch/b-{key_of(top, 'page')}-0").status_code == 200
-    doubles = next(row.row for row in battle_rows(top / "logs") if "doubles" in row.game)
+    doubles = next(row.row for row in viewed_rows("battles", top / "logs") if "doubles" in row.game)
     for id, status, words in (
         (f"b-{key}-22", 404, "no row 22"),
         (f"b-{key}-{doubles}", 400, "only singles can be shown"),
@@ -157,8 +163,8 @@ def test_battles_at_the_command_line(top: Path, tmp_path: Path, capsys: pytest.C
     assert main(["watch", file, "--row", "0"]) == 0
     assert "Turn 26" in capsys.readouterr().out
     assert main(["watch", file, "--row", "0", "--gif", str(tmp_path / "a.gif")]) == 2
-    with pytest.raises(UnknownIdError, match="no row 3; it has 3 battles"):
-        battle_log(file, 3)
+    with pytest.raises(UnknownIdError, match="no row 3; it has 3 games"):
+        viewed_content("battles", file, 3)
 
 
 def test_a_set_of_battles_says_what_to_install(

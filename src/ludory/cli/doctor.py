@@ -141,6 +141,7 @@ def _plugins() -> Iterator[Finding]:
         plugins.benchmarks,
         plugins.commands,
         plugins.pages,
+        plugins.viewers,
     ]
     broken = {(offer.distribution, offer.problem) for registry in registries for offer in registry.broken()}
     imported = 0

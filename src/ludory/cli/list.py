@@ -20,6 +20,7 @@ KINDS: dict[str, Registry[Any]] = {
     "benchmarks": plugins.benchmarks,
     "commands": plugins.commands,
     "pages": plugins.pages,
+    "viewers": plugins.viewers,
 }
 
 

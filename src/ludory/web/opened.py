@@ -1,6 +1,6 @@
 """Games that pages open by an id: tables `t-...`, recorded games `g-...`, and pasted ones `s-...`, which are kept in files.
 
-Logs of battles `b-...` have no positions to open; `/watch` draws them from their lines.
+What viewers show, `b-...`, has no positions to open; `/watch` draws it from what the file tells.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def open_game(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
         opened = OpenedGame(id, find_game(around.settings, id), None, False, "/games")
     elif kind == "b":
         raise DataError(
-            "A log of a battle can be watched, not analysed: it does not say what else was possible. "
+            "A recording of this kind can be watched, not analysed: it does not say what else was possible. "
             f"Its page is /watch/{visible(id)[:40]}."
         )
     else:

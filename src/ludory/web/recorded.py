@@ -1,17 +1,20 @@
-"""Recorded games below a folder: sets of `ludory record`, replays and logs of battles, their tables, and any game by its id."""
+"""Recorded games below a folder: sets of `ludory record`, replays and what viewers show, their tables, and any game by its id."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ludory.data.replay import Replay
 from ludory.data.shards import read_manifest
 from ludory.data.viewing.game_rows import GameFilter, Kind
-from ludory.data.viewing.recorded_battles import BattleLog, battle_log
 from ludory.data.viewing.recorded_games import kinds_of, list_games, replay_of
+from ludory.data.viewing.viewer import viewed_content, viewers
+from ludory.envs.engine.base import EngineBase
+from ludory.envs.make import make_engine, make_game
 from ludory.errors import DataError, OptionError, PluginError, UnknownIdError
 
 from .folders import short_key, walk
@@ -19,10 +22,8 @@ from .folders import short_key, walk
 PAGE = 50
 """Games of a page."""
 MOST_SEEN = 1000
-"""Replays or battles of a folder whose games are named."""
+"""Games of a folder whose rules are named."""
 _ID = re.compile(r"[gb]-([0-9a-f]{10})-(\d{1,9})")
-WITH_SIMULATOR = "Pokemon"
-"""Beginning of the ids of games that a simulator plays."""
 
 
 class HasData(Protocol):
@@ -34,7 +35,7 @@ class HasData(Protocol):
 
 
 class RecordedFolder(NamedTuple):
-    """A set of recorded games, or a folder with replays or logs of battles."""
+    """A set of recorded games, or a folder with replays or files of a viewer."""
 
     key: str
     """Stands for the folder in addresses."""
@@ -46,13 +47,13 @@ class RecordedFolder(NamedTuple):
 
 
 def find_recordings(top: Path | None) -> dict[str, RecordedFolder]:
-    """What a folder has below it by keys, the newest first; a folder with replays and logs of battles stands there twice."""
+    """What a folder has below it by keys, the newest first; a folder with files of several kinds stands there several times."""
     found = []
     for folder in walk(top):
         name = folder.key or folder.path.name
         newest = max((known.st_mtime for known in folder.files.values()), default=0.0)
         for kind in kinds_of(folder.path) if folder.files else ():
-            key = short_key(f"{folder.key}/*battles" if kind == "battles" else folder.key)
+            key = short_key(f"{folder.key}/*{kind}" if kind in viewers() else folder.key)
             found.append(RecordedFolder(key, name, folder.path, kind, newest))
     return {one.key: one for one in sorted(found, key=lambda one: (-one.changed, one.name))}
 
@@ -80,14 +81,15 @@ def find_game(settings: HasData, id: str) -> Replay:
     return replay_of(found.folder, row)
 
 
-def find_battle(settings: HasData, id: str) -> BattleLog:
-    """The log of an id `b-<folder>-<row>`.
+def find_viewed(settings: HasData, id: str) -> dict[str, Any]:
+    """The data of the page of a game `b-<folder>-<row>` that a viewer shows.
 
     Raises:
-        UnknownIdError: there is no such battle.
+        UnknownIdError: there is no such game.
+        DataError: it cannot be shown.
     """
     found, row = _find(settings, id)
-    return battle_log(found.folder, row)
+    return viewed_content(found.kind, found.folder, row)
 
 
 def _find(settings: HasData, id: str) -> tuple[RecordedFolder, int]:
@@ -95,7 +97,7 @@ def _find(settings: HasData, id: str) -> tuple[RecordedFolder, int]:
     match = _ID.fullmatch(id)
     if match is not None:
         found = find_recording(settings.data, match[1])
-        if (found.kind == "battles") == id.startswith("b"):
+        if (found.kind in viewers()) == id.startswith("b"):
             return found, int(match[2])
     raise UnknownIdError(f"no recorded game {id!r}; /games lists all that there are")
 
@@ -137,7 +139,7 @@ def games_page(top: Path | None, key: str, chosen: GameFilter, page: int = 1) ->
     """
     found = find_recording(top, key)
     listed = list_games(found.folder, chosen, PAGE * (max(page, 1) - 1), PAGE, found.kind)
-    pages, letter = max(1, -(-listed.found // PAGE)), "b" if found.kind == "battles" else "g"
+    pages, letter = max(1, -(-listed.found // PAGE)), "b" if found.kind in viewers() else "g"
     if not 1 <= page <= pages:
         raise OptionError(f"page={page}: there are the pages 1 to {pages}")
     return {
@@ -153,12 +155,15 @@ def games_page(top: Path | None, key: str, chosen: GameFilter, page: int = 1) ->
 
 def what_is_missing(one: RecordedFolder) -> str:
     """What to type before games of a set can be played again; "" if nothing is missing."""
-    if one.kind != "set" or not read_manifest(one.folder).header.game.startswith(WITH_SIMULATOR):
+    if one.kind != "set":
         return ""
-    from ludory.envs.pokemon.backends.install import needed
-
+    header = read_manifest(one.folder).header
     try:
-        needed()
-    except PluginError as error:
+        game = make_game(header.game, **header.options)
+        if game.engine is not None:
+            with closing(make_engine(game)) as engine:
+                if isinstance(engine, EngineBase):
+                    engine.check_installed()
+    except (PluginError, UnknownIdError) as error:
         return str(error)
     return ""

@@ -350,6 +350,23 @@ def test_a_record_is_shown(file, tmp_path, capsys, monkeypatch):
     assert main(["texas42", "view", str(file), "--decision", "28"]) == 2
 
 
+def test_records_are_watched_as_all_recordings_are(file, tmp_path, capsys):
+    assert main(["watch", str(file.parent), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["name"] == "seed 947"
+    assert outcome(read_eq(file)).startswith(f"{row['returns'][0]:g}-{row['returns'][1]:g};")
+    assert main(["watch", str(file), "--row", "0"]) == 0
+    watched = capsys.readouterr().out
+    assert main(["texas42", "view", str(file)]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines()[:-1] if line] == [
+        line for line in watched.splitlines() if line
+    ]
+    pages = tmp_path / "watch.html", tmp_path / "view.html"
+    assert main(["watch", str(file), "--row", "0", "--html", str(pages[0])]) == 0
+    assert main(["texas42", "view", str(file), "--html", str(pages[1])]) == 0
+    assert pages[0].read_text() == pages[1].read_text()
+
+
 def test_keys_move_through_a_record(file, capsys, monkeypatch):
     keys = iter(["n", "g 20", "p", "j 0.0", "w", "s 1", "a", "x", "q"])
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)

@@ -48,13 +48,14 @@ def _seat(text: str) -> int | None:
 class _Options(GameOptions):
     """Watch agents play a game, or a recorded one.
 
-    The games of a folder of `ludory record` and logs of Pokémon battles are listed; --row N shows one of them.
+    The games of a folder of `ludory record`, and of files that a viewer shows, such as logs of Pokémon battles, are listed; --row N shows one
+    of them.
 
     Example: ludory watch Hanabi2P-v0 hanabi/iggi --html game.html
     """
 
     game: Positional[str]
-    """Id of a game, or --game ID; a replay file (.json), a folder of recorded games, or a file or folder with logs of Pokémon battles."""
+    """Id of a game, or --game ID; a replay file (.json), a folder of recorded games, or a file or folder that a viewer shows (`ludory list viewers`)."""
     agents: Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")] = ()
     """One agent for all seats, or one for each seat; none for a replay."""
     seed: Maybe[int] = None
@@ -88,7 +89,7 @@ class _Options(GameOptions):
 def run(argv: list[str]) -> int:
     """Show a game move by move; with --html, --gif, --mp4 or --svg, write that instead and say where it is."""
     chosen = parse(_Options, argv, "watch")
-    if Path(chosen.game).is_dir() or _is_battle_file(chosen.game):
+    if Path(chosen.game).is_dir() or _is_viewed_file(chosen.game):
         _watch_folder(chosen)
         return 0
     if chosen.row is not None or chosen.json:
@@ -102,69 +103,71 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _is_battle_file(name: str) -> bool:
-    """Whether it is a file with logs of battles; ids of games are no files."""
+def _is_viewed_file(name: str) -> bool:
+    """Whether it is a file that a viewer shows; ids of games are no files."""
     if not Path(name).is_file():
         return False
-    from ludory.data.viewing.recorded_battles import is_battle_file
+    from ludory.data.viewing.recorded_games import kinds_of
 
-    return is_battle_file(name)
+    return kinds_of(name) != []
 
 
 def _watch_folder(chosen: _Options) -> None:
     from ludory.data.viewing.recorded_games import MOST_GAMES, kinds_of, list_games, replay_of
+    from ludory.data.viewing.viewer import viewers
 
-    battles = kinds_of(chosen.game) == ["battles"]
+    kind = next(iter(kinds_of(chosen.game)), "replays")
+    viewer = viewers().get(kind)
     if chosen.row is not None:
-        if battles:
-            _watch_battle(chosen, chosen.row)
+        if viewer:
+            _watch_viewed(chosen, kind, viewer.what, chosen.row)
         else:
             _watch_replay(chosen, replay_of(chosen.game, chosen.row))
         return
-    page = list_games(chosen.game, count=MOST_GAMES if chosen.json else LISTED)
+    page = list_games(chosen.game, count=MOST_GAMES if chosen.json else LISTED, kind=kind)
     if chosen.json:
         print(json.dumps({"total": page.total, "rows": [row._asdict() for row in page.rows]}))
         return
     print(f"{page.total:,} games in {visible(chosen.game)}")
     for row in page.rows:
         score = ", ".join(f"{value:g}" for value in row.returns)
-        print(
-            f"  row {row.row}: {visible(row.game)}, {row.moves} {'turns' if battles else 'moves'}, returns {score}{'' if row.finished else ', left'}"
-        )
+        length = f"{row.moves} {viewer.counts if viewer else 'moves'}"
+        print(f"  row {row.row}: {visible(row.game)}, {length}, returns {score}{'' if row.finished else ', left'}")
     if page.total > len(page.rows):
         print(f"  and {page.total - len(page.rows):,} more; --json lists all")
     print(f"Watch one with `ludory watch {visible(chosen.game)} --row N`")
 
 
-def _watch_battle(chosen: _Options, row: int) -> None:
-    """A log of a battle, drawn from its lines: as a page, or as text here."""
-    from ludory.data.viewing.battle_page import battle_content, battle_texts
-    from ludory.data.viewing.recorded_battles import battle_log
+def _watch_viewed(chosen: _Options, kind: str, what: str, row: int) -> None:
+    """A game that a viewer shows: as a page, or as text here."""
     from ludory.data.viewing.replay_page import filled_page
+    from ludory.data.viewing.viewer import viewed_content, viewed_texts
     from ludory.envs.pictures import show
 
-    if chosen.agents or chosen.option or chosen.seed is not None:
-        raise OptionError(f"{chosen.game} is recorded: it already has its agents, seed and options; leave these out")
+    _refuse_choices(chosen)
     others = {"--gif": chosen.gif, "--mp4": chosen.mp4, "--svg": chosen.svg, "--replay": chosen.replay}
     if any(others.values()):
         given = ", ".join(name for name, value in others.items() if value)
-        raise OptionError(f"{given}: a log of a battle is shown here, or as a page with --html FILE")
-    log = battle_log(chosen.game, row)
+        raise OptionError(f"{given}: {what} are shown here, or as a page with --html FILE")
     if chosen.html:
-        write_text(chosen.html, filled_page(battle_content(log)))
+        write_text(chosen.html, filled_page(viewed_content(kind, chosen.game, row)))
         print(f"The page is in {chosen.html}; open it in a browser")
         return
     delay = chosen.delay if chosen.delay is not None else DELAY if sys.stdout.isatty() else 0.0
-    for words, picture in battle_texts(log):
+    for words, picture in viewed_texts(kind, chosen.game, row):
         show(f"{CLEAR if sys.stdout.isatty() else ''}-- {visible(words)}\n\n{picture}\n")
         time.sleep(delay)
+
+
+def _refuse_choices(chosen: _Options) -> None:
+    if chosen.agents or chosen.option or chosen.seed is not None:
+        raise OptionError(f"{chosen.game} is recorded: it already has its agents, seed and options; leave these out")
 
 
 def _watch_replay(chosen: _Options, replay: Replay) -> None:
     from ludory.envs.make import make_game
 
-    if chosen.agents or chosen.option or chosen.seed is not None:
-        raise OptionError(f"{chosen.game} is recorded: it already has its agents, seed and options; leave these out")
+    _refuse_choices(chosen)
     game = make_game(replay.game, **replay.options)
     _check(chosen, game)
     if not _writes(chosen):

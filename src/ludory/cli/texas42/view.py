@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,11 +16,9 @@ from ludory.visible import visible
 
 if TYPE_CHECKING:
     from ludory.data.formats.texas42.eq_records import EqGame
-    from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
+    from ludory.data.formats.texas42.eq_view import DecisionView
     from ludory.envs.game import State
 
-SPARKS = " ▁▂▃▄▅▆▇█"
-BARS = 28
 WORLDS = 8
 KEYS = (
     "Enter or n next, p previous, g N go to, j X next q-gap above X, w worlds, s K solve world K, a all hands, q quit"
@@ -91,9 +88,10 @@ def _start(chosen: _Options, wanted: list[int]) -> int:
 
 
 def _write_page(game: EqGame, file: Path, seat: int | None) -> str:
-    from ludory.web.texas42.page import eq_page
+    from ludory.data.viewing.replay_page import filled_page
+    from ludory.web.texas42.page import eq_content
 
-    write_text(file, eq_page(game, seat))
+    write_text(file, filled_page(eq_content(game, seat)))
     return f"The page is in {file}; open it in a browser"
 
 
@@ -125,7 +123,7 @@ def _write_picture(game: EqGame, file: Path, chosen: _Options) -> str:
 
 def _show(game: EqGame, chosen: _Options) -> None:
     """All decisions, or one after another if somebody is there to ask for them."""
-    from ludory.data.formats.texas42.eq_view import decisions, outcome
+    from ludory.data.formats.texas42.eq_view import decision_text, decisions, outcome
     from ludory.envs.pictures import show
 
     wanted = _wanted(game, chosen)
@@ -136,12 +134,13 @@ def _show(game: EqGame, chosen: _Options) -> None:
     ]
     if not sys.stdin.isatty():
         for view, state in views[_start(chosen, wanted) :]:
-            show(decision_text(view, state, chosen.all_hands) + "\n")
+            show(f"-- {view.words}\n{decision_text(view, state, chosen.all_hands)}\n")
         print(f"the hand ended {outcome(game)}")
         return
     at, all_hands, said = _start(chosen, wanted), chosen.all_hands, ""
     while True:
-        show("\x1b[2J\x1b[H" + decision_text(*views[at], all_hands) + f"\n{said}\n{KEYS}\n")
+        text = decision_text(*views[at], all_hands)
+        show(f"\x1b[2J\x1b[H-- {views[at][0].words}\n{text}\n{said}\n{KEYS}\n")
         try:
             key, _, rest = input("> ").strip().partition(" ")
         except EOFError:
@@ -182,37 +181,6 @@ def _number(text: str, otherwise: float) -> float:
         return float(text)
     except ValueError:
         return otherwise
-
-
-def decision_text(view: DecisionView, state: State, all_hands: bool = False) -> str:
-    """A decision for the terminal: the table as the mover sees it, then every tile of its dealt hand."""
-    from ludory.envs.texas42.pictures.text import draw_text
-    from ludory.envs.texas42.tiles import TILE_NAMES
-
-    of = "all" if view.samples == view.worlds_total else f"{view.samples:,} of {view.worlds_total:,}"
-    lines = [
-        f"-- decision {view.number} of 0..27: {view.move}",
-        draw_text(state, 0, None if all_hands else view.seat),
-        "",
-        f"worlds {of}, effective {view.ess:.1f}{'' if view.converged else ', not converged'}; q-gap {view.q_gap:.2f}",
-        f"slot tile     mean    +-  P(own way)  {'-42':<{BARS // 2 - 1}}0{'+42':>{BARS // 2}}",
-    ]
-    for k, slot in enumerate(view.slots):
-        mark = ("*" if k == view.greedy else " ") + ("<" if k == view.taken else " ")
-        name = TILE_NAMES[slot.tile]
-        if slot.legal:
-            lines.append(f"{k:4} {name}{mark} {slot.mean:+8.2f} {slot.sem:5.2f}  {slot.p_make:9.3f}  |{_sparks(slot)}|")
-        else:
-            lines.append(f"{k:4} {name if slot.held else ' . '}{'   (may not be played)' if slot.held else ''}")
-    return "\n".join([*lines, "* best mean, < played"])
-
-
-def _sparks(slot: SlotView) -> str:
-    """The distribution from -42 to 42 in bars; every value that has a share shows."""
-    edges = [round(85 * k / BARS) for k in range(BARS + 1)]
-    shares = [float(slot.density[a:b].sum()) for a, b in pairwise(edges)]
-    top = max(shares)
-    return "".join(SPARKS[0 if share <= 0 else max(1, round(share / top * (len(SPARKS) - 1)))] for share in shares)
 
 
 def worlds_text(view: DecisionView, state: State, which: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-Kind = Literal["set", "replays", "battles"]
-"""A set of `ludory record`, replay files, or logs of Pokémon battles."""
+Kind = str
+"""What a folder holds: "set", a set of `ludory record`; "replays", files of replays; or the id of a viewer, whose files they are."""
 Sort = Literal["row", "score", "length"]
 
 
@@ -14,17 +14,17 @@ class GameRow(NamedTuple):
     """One recorded game."""
 
     row: int
-    """Its place in the set, or in the list of the folder's replays or battles."""
+    """Its place in the set, or in the list of the folder's games."""
     name: str
-    """Id of the game in the set, name of the replay's file, or id of the battle."""
+    """Id of the game in the set, name of the replay's file, or the name that a viewer gives."""
     game: str
-    """Id of the game, or format of the battle."""
+    """Id of the game, or what a viewer calls its rules."""
     agents: tuple[str, ...]
     """By seat; empty if unknown."""
     returns: tuple[float, ...]
     """By seat."""
     moves: int
-    """Moves of a game in turns, steps of a game in which all move at once, turns of a battle."""
+    """Moves of a game in turns, steps of a game in which all move at once, or what a viewer counts."""
     finished: bool
 
 
@@ -63,7 +63,7 @@ def kept_rows(rows: Iterable[GameRow], chosen: GameFilter) -> list[GameRow]:
         if chosen.seat < len(one.returns)
         and _within(one.returns[chosen.seat], chosen.low, chosen.high)
         and _within(one.moves, chosen.shortest, chosen.longest)
-        and any(chosen.agent.lower() in name.lower() for name in one.agents)
+        and (not chosen.agent or any(chosen.agent.lower() in name.lower() for name in one.agents))
     ]
     keys = {"row": lambda one: one.row, "score": lambda one: one.returns[chosen.seat], "length": lambda one: one.moves}
     return sorted(kept, key=keys[chosen.sort], reverse=chosen.descending)

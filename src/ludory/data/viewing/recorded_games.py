@@ -1,4 +1,4 @@
-"""Recorded games one by one: a table of the games of a set, of a folder of replays or of logs of battles, and any game as a replay."""
+"""Recorded games one by one: a table of the games of a set, of a folder of replays or of files of a viewer, and any game as a replay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ludory.envs.make import make_engine, make_game
 from ludory.errors import DataError, IllegalActionError, OptionError, ReplayError, UnknownIdError
 
 from .game_rows import GameFilter, GamePage, GameRow, Kind, kept_rows
-from .recorded_battles import battle_files, battle_rows
+from .viewer import viewed_files, viewed_rows, viewers
 
 MOST_GAMES, MOST_REPLAYS = 200_000, 1000
 """Games of a set, and replays of a folder, that are listed."""
@@ -61,11 +61,13 @@ def is_replay(file: str | Path) -> bool:
 
 
 def kinds_of(place: str | Path) -> list[Kind]:
-    """What lies directly in a folder, or what a file is: a set of recorded games, or replays and logs of battles."""
+    """What lies directly in a folder, or what a file is: a set of recorded games, or replays and what viewers show; of a replay's file nothing."""
     if is_recording(place):
         return ["set"]
+    if is_replay(place):
+        return []
     found: list[Kind] = ["replays"] if any(map(is_replay, Path(place).glob("*.json"))) else []
-    return [*found, "battles"] if battle_files(place) else found
+    return [*found, *(id for id in viewers() if viewed_files(id, place))]
 
 
 def list_games(
@@ -74,11 +76,11 @@ def list_games(
     """The recorded games of a folder that a filter keeps: `count` of them from `first` on.
 
     Args:
-        place: a set, a folder with replays, or a folder or file with logs of battles.
+        place: a set, a folder with replays, or a folder or file of a viewer.
         chosen: the filter; None keeps all.
         first: number of games left out at the beginning.
         count: most games of the page.
-        kind: what to list of a folder that has both replays and logs; None: the replays, if there are any.
+        kind: what to list of a folder that has several kinds; None: the first of `kinds_of`.
 
     Raises:
         DataError: the set cannot be read.
@@ -86,7 +88,7 @@ def list_games(
     """
     chosen, kind = chosen or GameFilter(), kind or next(iter(kinds_of(place)), "replays")
     if kind != "set":
-        rows = battle_rows(place) if kind == "battles" else _replay_rows(place)
+        rows = _replay_rows(place) if kind == "replays" else viewed_rows(kind, place)
         kept = kept_rows(rows, chosen)
         return GamePage(kept[first : first + count], len(kept), len(rows))
     table = game_table(place)

@@ -21,6 +21,7 @@ SORTS = (("row", "as recorded"), ("score", "score"), ("length", "length"))
 
 def games(request: Request) -> Response:
     """The folders of recorded games, or the games of the one in `?folder=`; `?json` has the data alone."""
+    from ludory.data.viewing.viewer import viewers
     from ludory.web import recorded  # imports PyArrow: a server starts without it
 
     around, query = request.app.state.ludory, request.query_params
@@ -31,7 +32,13 @@ def games(request: Request) -> Response:
             return JSONResponse(rows)
         rows = [row | {"age": age(row["changed"])} for row in rows]
         shown: Response = around.render(
-            request, "games.html", top=top, folders=rows, words=query.get("words", "")[:200], page=None
+            request,
+            "games.html",
+            top=top,
+            folders=rows,
+            words=query.get("words", "")[:200],
+            page=None,
+            viewers=viewers(),
         )
         return shown
     chosen = read_filter(query)
@@ -44,6 +51,7 @@ def games(request: Request) -> Response:
         "games.html",
         top=top,
         page=page,
+        viewers=viewers(),
         chosen=chosen,
         sorts=SORTS,
         players=players,

@@ -60,11 +60,13 @@ def let_play(request: Request, form: dict[str, str]) -> Response:
 
 
 def watch(request: Request) -> Response:
-    """The page of a game, or of a log of a battle."""
+    """The page of a game, or of what a viewer shows."""
     from ludory.data.viewing.replay_page import player_markup, script_json
 
     if request.path_params["id"].startswith("b-"):
-        content, links = _battle(request), [BACK]
+        from ludory.web.recorded import find_viewed
+
+        content, links = find_viewed(request.app.state.ludory.settings, request.path_params["id"]), [BACK]
     else:
         opened = opened_game(request)
         content, links = _content(opened), [(f"/analyse/{opened.id}", "Analyse")]
@@ -74,13 +76,6 @@ def watch(request: Request) -> Response:
         request, "watch.html", content=content, links=links, player=player_markup(), data=script_json(content)
     )
     return page
-
-
-def _battle(request: Request) -> dict[str, Any]:
-    from ludory.data.viewing.battle_page import battle_content
-    from ludory.web.recorded import find_battle
-
-    return battle_content(find_battle(request.app.state.ludory.settings, request.path_params["id"]))
 
 
 def positions(request: Request) -> Response:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ludory.charts.drawing import as_svg
-from ludory.data.formats.texas42.eq_records import EqGame
-from ludory.data.formats.texas42.eq_view import DecisionView, decisions, outcome
-from ludory.data.viewing.replay_page import LineTable, filled_page
+from ludory.data.formats.texas42.eq_records import EqGame, is_eq_file, read_eq
+from ludory.data.formats.texas42.eq_view import DecisionView, decision_text, decisions, outcome
+from ludory.data.formats.texas42.tables import POINTS
+from ludory.data.viewing.game_rows import GameRow
+from ludory.data.viewing.replay_page import LineTable
+from ludory.data.viewing.viewer import Viewer
 from ludory.envs.pictures import plain
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
@@ -15,8 +20,8 @@ from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 from .frames import frame
 
 
-def eq_page(game: EqGame, seat: int | None = None) -> str:
-    """The page of a record; seat: show only the decisions of this seat.
+def eq_content(game: EqGame, seat: int | None = None) -> dict[str, Any]:
+    """The data of the page of a record, as JSON values; seat: show only the decisions of this seat.
 
     Raises:
         DataError: the record is damaged.
@@ -38,7 +43,7 @@ def eq_page(game: EqGame, seat: int | None = None) -> str:
                 "text": texts,
             }
         )
-    content: dict[str, Any] = {
+    return {
         "title": f"Texas 42, E[Q] of seed {header['seed']}: {DECLARATIONS[decl]}, seat 0 bid {header['bid']}",
         "subtitle": f"each decision: what every tile is worth to a seat that sees its own hand only. It ended {outcome(game)}",
         "about": {
@@ -51,7 +56,6 @@ def eq_page(game: EqGame, seat: int | None = None) -> str:
         "positions": positions,
         "lines": lines.lines,
     }
-    return filled_page(content)
 
 
 def _facts(view: DecisionView) -> dict[str, Any]:
@@ -67,3 +71,24 @@ def _facts(view: DecisionView) -> dict[str, Any]:
     return (
         tiles | voids | {"worlds": f"{view.samples:,} of {view.worlds_total:,}", "effective worlds": f"{view.ess:.2f}"}
     )
+
+
+def eq_rows(file: Path) -> list[GameRow]:
+    """The hand of a record as a row of a table; a return is the points of the seat's team."""
+    game = read_eq(file)
+    banked, mover = game.columns["banked"][-1].astype(float), int(game.columns["seat"][-1]) % 2
+    left, gain = POINTS - banked.sum(), float(game.columns["e_q_mean"][-1].max())
+    banked += [(left + gain) / 2, (left - gain) / 2] if mover == 0 else [(left - gain) / 2, (left + gain) / 2]
+    points = tuple(map(round, banked.tolist() * 2))
+    return [GameRow(0, f"seed {game.header['seed']}", "Texas42Play-v0", (), points, len(game.tiles), True)]
+
+
+def eq_texts(file: Path, row: int) -> Iterator[tuple[str, str]]:
+    """Yield each decision in words, and as the mover sees it."""
+    for view, state in decisions(read_eq(file)):
+        yield view.words, decision_text(view, state)
+
+
+VIEWER = Viewer(
+    "E[Q] records of Texas 42", is_eq_file, eq_rows, eq_texts, content=lambda file, row: eq_content(read_eq(file))
+)

@@ -172,6 +172,15 @@ def read_eq(file: str | Path) -> EqGame:
     return game
 
 
+def is_eq_file(file: Path) -> bool:
+    """Whether a file begins like a recorded hand."""
+    try:
+        with open(file, "rb") as handle:
+            return file.suffix == ".safetensors" and FORMAT.encode() in handle.read(1 << 12)
+    except OSError:
+        return False
+
+
 def _digest(columns: dict[str, NDArray[Any]]) -> str:
     """SHA-256 of all tensors, in order."""
     found = hashlib.sha256()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import State
 from ludory.envs.make import make_engine
+from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.pictures.wording import result_words
 from ludory.envs.texas42.sight import Texas42Sight, look
 from ludory.envs.texas42.tiles import TILE_NAMES
@@ -17,6 +19,8 @@ from ludory.errors import DataError
 
 from .eq_records import EqGame
 
+SPARKS = " ▁▂▃▄▅▆▇█"
+BARS = 28
 MODES = ("greedy", "Boltzmann", "epsilon", "blunder")
 
 
@@ -61,6 +65,11 @@ class DecisionView(NamedTuple):
         """What was played, in words."""
         note = "" if self.mode == "greedy" else f" ({self.mode})"
         return f"seat {self.seat} plays {TILE_NAMES[self.slots[self.taken].tile]}{note}"
+
+    @property
+    def words(self) -> str:
+        """Number and move."""
+        return f"decision {self.number} of 0..27: {self.move}"
 
 
 def decisions(game: EqGame) -> Iterator[tuple[DecisionView, State]]:
@@ -135,3 +144,30 @@ def _view(game: EqGame, number: int, state: State) -> DecisionView:
         float(row["q_gap"]),
         MODES[int(row["exploration_mode"])],
     )
+
+
+def decision_text(view: DecisionView, state: State, all_hands: bool = False) -> str:
+    """A decision for the terminal: the table as the mover sees it, then every tile of its dealt hand."""
+    of = "all" if view.samples == view.worlds_total else f"{view.samples:,} of {view.worlds_total:,}"
+    lines = [
+        draw_text(state, 0, None if all_hands else view.seat),
+        "",
+        f"worlds {of}, effective {view.ess:.1f}{'' if view.converged else ', not converged'}; q-gap {view.q_gap:.2f}",
+        f"slot tile     mean    +-  P(own way)  {'-42':<{BARS // 2 - 1}}0{'+42':>{BARS // 2}}",
+    ]
+    for k, slot in enumerate(view.slots):
+        mark = ("*" if k == view.greedy else " ") + ("<" if k == view.taken else " ")
+        name = TILE_NAMES[slot.tile]
+        if slot.legal:
+            lines.append(f"{k:4} {name}{mark} {slot.mean:+8.2f} {slot.sem:5.2f}  {slot.p_make:9.3f}  |{_sparks(slot)}|")
+        else:
+            lines.append(f"{k:4} {name if slot.held else ' . '}{'   (may not be played)' if slot.held else ''}")
+    return "\n".join([*lines, "* best mean, < played"])
+
+
+def _sparks(slot: SlotView) -> str:
+    """The distribution from -42 to 42 in bars; every value that has a share shows."""
+    edges = [round(85 * k / BARS) for k in range(BARS + 1)]
+    shares = [float(slot.density[a:b].sum()) for a, b in pairwise(edges)]
+    top = max(shares)
+    return "".join(SPARKS[0 if share <= 0 else max(1, round(share / top * (len(SPARKS) - 1)))] for share in shares)

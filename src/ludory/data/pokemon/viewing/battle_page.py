@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
+from ludory.data.viewing.replay_page import LineTable
+from ludory.data.viewing.viewer import Viewer
 from ludory.envs.pictures import plain
 from ludory.envs.pokemon.pictures import Board, board_of_tracker, board_svg, board_text, words_of_lines
 from ludory.envs.pokemon.tracker import Tracker
 from ludory.errors import DataError
 
-from .recorded_battles import BattleLog
-from .replay_page import LineTable
+from .battle_log import BattleLog, battle_logs, battle_rows, is_battle_file
 
 ACTS = ("move", "switch", "drag", "replace", "cant", "turn")
 """Kinds of lines with which something new begins."""
@@ -125,3 +128,17 @@ def _moment(group: Sequence[str]) -> str:
     """Who faints or wins; "" if nobody does."""
     told = [line for line in group if line.startswith(("|faint|", "|win|", "|tie"))]
     return ", ".join(words_of_lines(told))
+
+
+def _battle(file: Path, row: int) -> BattleLog:
+    return next(islice(battle_logs(file), row, None))
+
+
+VIEWER = Viewer(
+    "logs of battles",
+    shows=is_battle_file,
+    rows=battle_rows,
+    content=lambda file, row: battle_content(_battle(file, row)),
+    texts=lambda file, row: battle_texts(_battle(file, row)),
+    counts="turns",
+)

@@ -1,27 +1,20 @@
-"""Logs of Pokémon battles below a folder: replays, server logs, saved pages and trajectory files as rows of a table. They need no simulator."""
+"""Logs of Pokémon battles: replays, server logs, saved pages and trajectory files as rows of a table. They need no simulator."""
 
 from __future__ import annotations
 
 import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ludory.data.pokemon.rejections import Rejection
 from ludory.data.pokemon.replays import RecordedBattle, read_battles
 from ludory.data.pokemon.trajectories import BattleTrajectory, read_trajectories
-from ludory.errors import DataError, UnknownIdError
-
-from .game_rows import GameRow
+from ludory.data.viewing.game_rows import GameRow
+from ludory.errors import DataError
 
 ENDINGS = (".json", ".jsonl", ".gz", ".log", ".html")
-MOST_BATTLES = 1000
-"""Battles of a folder that are listed."""
-MOST_FILES = 5000
-"""Files of a folder that are looked at."""
 BEGINNING = 1 << 16
 """Bytes of a file by which its kind is known."""
 _TRAJECTORIES = re.compile(rb'"replay_id"\s*:')
@@ -87,48 +80,26 @@ def _is_end(line: str) -> bool:
     return line.startswith(("|win|", "|tie|")) or line == "|tie"
 
 
-def is_battle_file(file: str | Path) -> bool:
+def is_battle_file(file: Path) -> bool:
     """Whether a file begins like logs of battles or their trajectories."""
-    try:
-        known = Path(file).stat()
-        return _kind(str(file), known.st_size, known.st_mtime_ns) != ""
-    except OSError:
-        return False
+    return _kind(file) != ""
 
 
-@lru_cache(4096)
-def _kind(file: str, size: int, changed: int) -> str:
+def _kind(file: Path) -> str:
     """trajectories, battles or ""."""
-    if not file.endswith(ENDINGS):
+    if not file.name.endswith(ENDINGS):
         return ""
     try:
-        with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as handle:
+        with gzip.open(file) if file.name.endswith(".gz") else open(file, "rb") as handle:
             start = handle.read(BEGINNING)
     except (OSError, EOFError):
         return ""
     return "trajectories" if _TRAJECTORIES.search(start) else "battles" if _BATTLES.search(start) else ""
 
 
-def battle_files(place: str | Path) -> list[Path]:
-    """The files with battles directly in a folder, by name, or the file itself; symbolic links are left out."""
-    top = Path(place)
-    files = [top] if top.is_file() else sorted(top.glob("*"))[:MOST_FILES]
-    return [file for file in files if file.is_file() and not file.is_symlink() and is_battle_file(file)]
-
-
-def battle_rows(place: str | Path) -> list[GameRow]:
-    """The battles of a folder or file, the first `MOST_BATTLES`; trajectories are one row for each side. Damaged ones are left out."""
-    rows: list[GameRow] = []
-    for file in battle_files(place):
-        known = file.stat()
-        found = _rows_of(str(file), known.st_size, known.st_mtime_ns)
-        rows += [one._replace(row=len(rows) + k) for k, one in enumerate(found[: MOST_BATTLES - len(rows)])]
-    return rows
-
-
-@lru_cache(64)
-def _rows_of(file: str, size: int, changed: int) -> tuple[GameRow, ...]:
-    return tuple(_row(log) for log in islice(_logs(file), MOST_BATTLES))
+def battle_rows(file: Path) -> Iterator[GameRow]:
+    """The battles of a file; trajectories are one row for each side. Damaged ones are left out."""
+    return map(_row, battle_logs(file))
 
 
 def _row(log: BattleLog) -> GameRow:
@@ -140,34 +111,18 @@ def _row(log: BattleLog) -> GameRow:
     )
 
 
-def battle_log(place: str | Path, row: int) -> BattleLog:
-    """The battle of a row of `battle_rows`.
-
-    Raises:
-        UnknownIdError: there is no such row.
-    """
-    left = row
-    for file in battle_files(place):
-        known = file.stat()
-        count = len(_rows_of(str(file), known.st_size, known.st_mtime_ns))
-        if 0 <= left < count:
-            return next(islice(_logs(str(file)), left, None))
-        left -= count
-    raise UnknownIdError(f"{place}: no row {row}; it has {row - left} battles")
-
-
-def _logs(file: str) -> Iterator[BattleLog]:
-    known = Path(file).stat()
-    if _kind(file, known.st_size, known.st_mtime_ns) == "trajectories":
+def battle_logs(file: Path) -> Iterator[BattleLog]:
+    """Yield the battles of a file."""
+    if _kind(file) == "trajectories":
         try:
             for one in read_trajectories(file, skipped=[]):
-                yield _log_of_trajectory(one, Path(file).name)
+                yield _log_of_trajectory(one, file.name)
         except DataError:  # no trajectory that can be read
             return
     else:
         for found in read_battles(file):
             if not isinstance(found, Rejection):
-                yield _log_of_battle(found, Path(file).name)
+                yield _log_of_battle(found, file.name)
 
 
 def _log_of_battle(battle: RecordedBattle, file: str) -> BattleLog:
