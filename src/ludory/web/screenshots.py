@@ -73,12 +73,11 @@ def make_data(folder: Path) -> None:
     """Two runs that differ in their seed and one with another learning rate, a league, recorded games and a replay; takes minutes."""
     from ludory.agents.evaluation.record import record
     from ludory.agents.make import make_agent
-    from ludory.algorithms.league.config import LeagueConfig
-    from ludory.algorithms.league.run import start_league
     from ludory.algorithms.make import make_algorithm
     from ludory.algorithms.running.train_to_file import train_to_file
     from ludory.data.replay import record_replay, write_replay
     from ludory.envs.make import make_game
+    from ludory.plugins import commands
 
     shape: dict[str, Any] = {"env": "HanabiTiny2P-v0", "num_envs": 64, "n_steps": 16, "batch_size": 512}
     for name, seed, rate in (("ppo-seed1", 1, 5e-4), ("ppo-seed2", 2, 5e-4), ("ppo-fast", 1, 3e-3)):
@@ -86,19 +85,11 @@ def make_data(folder: Path) -> None:
         train_to_file(learner, 60_000, folder / "runs" / "hanabi" / f"{name}.ludory")
     teacher = folder / "teacher.ludory"
     make_algorithm("vtrace", env="Arena2P-v0", policy="mlp(hidden=(16,))", num_envs=2, seed=3).save_policy(teacher)
-    config = LeagueConfig(
-        env="Arena2P-v0",
-        teacher=str(teacher),
-        budget_steps=40_000,
-        unit=4000,
-        slice_steps=2000,
-        games_per_match=8,
-        evaluation_games=32,
-        anchors=("arena/rusher", "arena/turtle"),
-        learner_options={"num_envs": 16, "n_steps": 8, "batch_columns": 16},
-    )
-    with start_league(config, folder / "runs" / "league") as league:
-        league.run()
+    budget = ["--budget", "40000", "--unit", "4000", "--slice-steps", "2000", "--games-per-match", "8"]
+    anchors = ["--anchors", "arena/rusher,arena/turtle", "--evaluation-games", "32"]
+    options = ["--", "--num-envs", "16", "--n-steps", "8", "--batch-columns", "16"]
+    place = ["--env", "Arena2P-v0", "--teacher", str(teacher), "--out", str(folder / "runs" / "league")]
+    commands.load("league").run(["run", *place, *budget, *anchors, *options])
     record("hanabi/iggi", "Hanabi2P-v0", games=200, folder=folder / "data" / "iggi", seed=1)
     game = make_game("Hanabi2P-v0")
     write_replay(

@@ -110,7 +110,6 @@
   }
 
   document.addEventListener("keydown", onKey);
-  document.addEventListener("keydown", onPip);
   document.addEventListener("change", event => { if (event.target.closest("#moves")) mark(); });
   document.addEventListener("click", event => {
     const element = event.target.closest("#picture [data-action]");
@@ -121,17 +120,6 @@
     const copy = event.target.closest("[data-copy]");
     if (copy) navigator.clipboard.writeText(new URL(copy.dataset.copy, location.href).href).then(() => { copy.textContent = "Copied"; });
   });
-
-  // On the page of hands, two pips typed one after the other take a domino or put it back.
-  let pip = "", pipTime = 0;
-  function onPip(event) {
-    if (!find("#hand") || event.ctrlKey || event.metaKey || event.altKey || !/^[0-6]$/.test(event.key)) return;
-    const first = event.timeStamp - pipTime < 2000 ? pip : "";
-    pip = first ? "" : event.key;
-    pipTime = event.timeStamp;
-    const tile = first && find(`#hand [data-pips="${[first, event.key].sort().reverse().join("")}"]`);
-    if (tile) tile.click();
-  }
 
   // Answers may come late. One that was asked for before what is shown now is left out; nothing that may hold the
   // pointer's target is replaced while a mouse button is down, since the click would be lost: it is asked for again
