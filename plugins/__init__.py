@@ -78,9 +78,7 @@ makers: Registry[Callable[..., Any]] = Registry(
 commands: Registry[Command] = Registry(
     "command", builtin.COMMANDS, _has_run, "a module with a function run(argv) that returns an exit code"
 )
-pages: Registry[Any] = Registry(
-    "page", builtin.PAGES, lambda loaded: hasattr(loaded, "routes"), "a ludory.web.page.Page"
-)
+pages: Registry[Any] = Registry("page", builtin.PAGES, lambda loaded: hasattr(loaded, "owns"), "a ludory.web.page.Page")
 viewers: Registry[Any] = Registry(
     "viewer", builtin.VIEWERS, lambda loaded: hasattr(loaded, "shows"), "a ludory.data.viewing.viewer.Viewer"
 )

@@ -40,6 +40,10 @@ def listing(top):
 
 PAGE = Page([Route("/", secret), Route("/wrong", wrong), Route("/leave", leave), Route("/stop", stop)], listing=listing, owns=frozenset({"nim.json"}))
 UNLISTED = Page([Route("/", secret)], listing=wrong)
+ROWLESS = Page([Route("/", secret)], listing=lambda top: 3)
+PACKLESS = Page([Route("/", secret)], package="no_such_package")
+class Unlike:
+    routes = PAGE.routes
 """
 
 
@@ -51,8 +55,10 @@ def browser(folder: Path, token: str | None = None) -> TestClient:
 @pytest.fixture
 def faulty(install: Callable[..., Path], look_again: Callable[[], None]) -> None:
     points = [f"{id} = faulty:PAGE" for id in ("nim", "tokens", "static", "token", "live")]
-    points += ["unlisted = faulty:UNLISTED", "gone = faulty:NOTHING", "absent = no_such_module:PAGE"]
-    install("faulty-pages", {"ludory.pages": "\n".join(points)}, {"faulty": FAULTY})
+    points += [f"{name.lower()} = faulty:{name}" for name in ("UNLISTED", "ROWLESS", "PACKLESS", "Unlike", "GONE")]
+    points += ["absent = no_such_module:PAGE", "linkless = linkless:PAGE"]
+    wrong_link = "from ludory.web.page import Page\nPAGE = Page([], link='Nim')\n"
+    install("faulty-pages", {"ludory.pages": "\n".join(points)}, {"faulty": FAULTY, "linkless": wrong_link})
     look_again()
 
 
@@ -88,9 +94,15 @@ def test_a_mistake_of_a_page_is_told_and_logged_and_the_server_goes_on(
             assert name in answer.text
             assert "content-security-policy" in answer.headers
             assert sum("page 'nim' failed" in line for line in caplog.messages) == 1
-        for id, words in (("gone", "NOTHING"), ("absent", "no_such_module")):
+        for id, words in (
+            ("gone", "GONE"),
+            ("absent", "no_such_module"),
+            ("packless", "ModuleNotFoundError"),
+            ("unlike", "must be a ludory.web.page.Page"),
+            ("linkless", "link="),
+        ):
             answer = client.get(f"/{id}/")
-            assert (answer.status_code, words in answer.text, "faulty-pages" in answer.text) == (400, True, True)
+            assert (answer.status_code, words in answer.text) == (400, True), id
         assert client.get("/nim/").text == "secret"
         assert client.get("/").status_code == 200
 
@@ -108,6 +120,7 @@ def test_what_a_system_has_among_the_runs_is_listed(tmp_path: Path) -> None:
         assert '<a href="/nim/first">first</a>' in shown
         assert '<td class="number">1,234</td>' in shown
         assert "The page &#39;unlisted&#39;" in shown
+        assert "The page &#39;rowless&#39;" in shown
 
 
 @pytest.mark.usefixtures("faulty")

@@ -20,8 +20,10 @@ from ludory.web.app import WebSettings, make_app
 
 HOME = "http://127.0.0.1:8042"
 FAULTY = """
+import sys
 from ludory.data.viewing.viewer import Viewer
 VIEWER = Viewer("riddles", lambda file: 1 / 0, lambda file: [], lambda file, row: [])
+LEAVES = Viewer("exits", lambda file: file.suffix == ".nim" and sys.exit(3), lambda file: [], lambda file, row: [])
 """
 
 
@@ -31,7 +33,9 @@ def games(install: Callable[..., Path], look_again: Callable[[], None], tmp_path
     code = next(block.code for block in blocks(ROOT / "docs" / "browser.md", "python") if "VIEWER =" in block.code)
     install(
         "ludory-nim-viewer",
-        {"ludory.viewers": "nim = nim_viewer:VIEWER\nfaulty = faulty_viewer:VIEWER\ngone = no_such_viewer:VIEWER"},
+        {
+            "ludory.viewers": "nim = nim_viewer:VIEWER\nfaulty = faulty_viewer:VIEWER\nleaves = faulty_viewer:LEAVES\ngone = no_such_viewer:VIEWER"
+        },
         {"nim_viewer": code, "faulty_viewer": FAULTY},
     )
     look_again()
@@ -69,6 +73,7 @@ def test_what_a_viewer_cannot_read_is_told_and_hides_nothing(
     said = "\n".join(caplog.messages)
     assert "no_such_viewer" in said
     assert "viewer 'faulty' of the package ludory-nim-viewer failed (ZeroDivisionError" in said
+    assert "viewer 'leaves' of the package ludory-nim-viewer failed (SystemExit" in said
     assert "c.nim: the viewer 'nim' of the package ludory-nim-viewer failed (UnicodeDecodeError" in said
     assert main(["watch", str(games), "--row", "2"]) == 2
     assert "b.nim: the viewer 'nim'" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -77,12 +77,18 @@ class Page:
     """Package with the folders `templates` and `static`; templates are named `<id>/<file>`, static files lie at `/<id>/static/<file>`."""
     link: tuple[str, str] | None = None
     """Path below `/<id>`, and name, of the page that the header of all pages links to."""
-    live: Sequence[BaseRoute] = field(default=())
+    live: Sequence[BaseRoute] = ()
     """Routes below `/live/<id>`, as a rule streams of events."""
     owns: frozenset[str] = frozenset()
     """Names of files: a folder of runs that holds one of them belongs to the system, and its checkpoints are not listed as runs."""
     listing: Callable[[Path | None], Listing] | None = None
     """Finds what the system has in the folder of runs."""
+
+    def __post_init__(self) -> None:
+        if self.link and not (len(self.link) == 2 and self.link[0].startswith("/")):
+            raise PluginError(f"link={self.link!r}: must be a path below the page and its name, such as ('/', 'Nim')")
+        if not all(isinstance(route, BaseRoute) for route in [*self.routes, *self.live]):
+            raise PluginError("routes and live: must be routes of Starlette, such as Route('/', function)")
 
 
 TEMPLATES: dict[str, BaseLoader] = {}
@@ -99,6 +105,8 @@ def load_page(id: str) -> Page | PluginError:
     except PluginError as error:
         _LOG.error("%s", visible(error))
         return error
+    except Exception as error:  # the folder of a package that is not there
+        return PluginError(_failure(id, error))
     return page
 
 
@@ -109,7 +117,7 @@ def system_pages(loaded: bool = True) -> dict[str, Page]:
         loaded: whether engines and their compiler are imported. Pages of other packages might import them, so before they are left out.
     """
     ids = [id for id in pages.ids() if id not in RESERVED and (loaded or only_own(id))]
-    return {id: page for id in ids if isinstance(page := load_page(id), Page)}
+    return {id: page for id in ids if not isinstance(page := load_page(id), PluginError)}
 
 
 def only_own(*ids: str) -> bool:
@@ -132,11 +140,11 @@ def listings(top: Path | None) -> list[Listing]:
     found = []
     for id, page in system_pages().items():
         try:
-            one = page.listing(top) if page.listing else None
-        except Exception as error:  # of another package
-            one = Listing(id, "Name", {}, [ListedRow(id, f"/{id}/", 0.0, problem=_failure(id, error))])
-        if one and one.rows:
-            found.append(one)
+            if page.listing and (one := page.listing(top)).rows:
+                found.append(Listing(*one))
+        except (Exception, SystemExit) as error:  # of another package, anything
+            problem = ListedRow(id, f"/{id}/", 0.0, problem=_failure(id, error))
+            found.append(Listing(id, "Name", {}, [problem]))
     return found
 
 
@@ -162,7 +170,7 @@ def _router(id: str) -> Router:
         PluginError: it cannot be loaded.
     """
     page = load_page(id)
-    if not isinstance(page, Page):
+    if isinstance(page, PluginError):
         raise page
     static = [Route("/static/{name}", static_file(page.package))] if page.package else []
     return Router([Mount(f"/live/{id}", routes=page.live), Mount(f"/{id}", routes=[*static, *page.routes])])

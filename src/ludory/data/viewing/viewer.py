@@ -138,7 +138,9 @@ def _shows(id: str, file: str, size: int, changed: int) -> bool:
 
 @lru_cache(2048)
 def _rows(id: str, file: str, size: int, changed: int) -> tuple[GameRow, ...]:
-    return _kept(id, file, lambda: tuple(islice(viewers()[id].rows(Path(file)), MOST_ROWS)), ())
+    return _kept(
+        id, file, lambda: tuple(GameRow(*one) for one in islice(viewers()[id].rows(Path(file)), MOST_ROWS)), ()
+    )
 
 
 def _kept(id: str, file: str, ask: Callable[[], _T], otherwise: _T) -> _T:
@@ -156,7 +158,7 @@ def _tried(id: str, file: str | Path, ask: Callable[[], _T]) -> _T:
         return ask()
     except LudoryError:
         raise
-    except Exception as error:  # of another package, anything
+    except (Exception, SystemExit) as error:  # of another package, anything
         owner = registry.get(id).distribution
         raise DataError(
             f"{file}: the viewer {id!r} of the package {owner} failed ({type(error).__name__}: {error}); tell its authors"
