@@ -41,6 +41,7 @@ def listing(top):
 PAGE = Page([Route("/", secret), Route("/wrong", wrong), Route("/leave", leave), Route("/stop", stop)], listing=listing, owns=frozenset({"nim.json"}))
 UNLISTED = Page([Route("/", secret)], listing=wrong)
 ROWLESS = Page([Route("/", secret)], listing=lambda top: 3)
+OFFERED = Page([Route("/", secret)], link=("/", "Tokens"), games=("TicTacToe",))
 PACKLESS = Page([Route("/", secret)], package="no_such_package")
 class Unlike:
     routes = PAGE.routes
@@ -54,12 +55,21 @@ def browser(folder: Path, token: str | None = None) -> TestClient:
 
 @pytest.fixture
 def faulty(install: Callable[..., Path], look_again: Callable[[], None]) -> None:
-    points = [f"{id} = faulty:PAGE" for id in ("nim", "tokens", "static", "token", "live")]
+    points = [f"{id} = faulty:PAGE" for id in ("nim", "static", "token", "live")]
+    points += ["tokens = faulty:OFFERED"]
     points += [f"{name.lower()} = faulty:{name}" for name in ("UNLISTED", "ROWLESS", "PACKLESS", "Unlike", "GONE")]
     points += ["absent = no_such_module:PAGE", "linkless = linkless:PAGE"]
     wrong_link = "from ludory.web.page import Page\nPAGE = Page([], link='Nim')\n"
     install("faulty-pages", {"ludory.pages": "\n".join(points)}, {"faulty": FAULTY, "linkless": wrong_link})
     look_again()
+
+
+@pytest.mark.usefixtures("faulty")
+def test_a_page_is_offered_where_its_game_is_set_up(tmp_path: Path) -> None:
+    offered = '<p><a href="/tokens/">Tokens</a>'
+    with browser(tmp_path) as client:
+        assert offered in client.get("/", params={"game": "TicTacToe-v0"}).text
+        assert offered not in client.get("/", params={"game": "KuhnPoker-v0"}).text
 
 
 def test_the_page_of_the_manual_is_served(

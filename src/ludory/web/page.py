@@ -77,6 +77,8 @@ class Page:
     """Package with the folders `templates` and `static`; templates are named `<id>/<file>`, static files lie at `/<id>/static/<file>`."""
     link: tuple[str, str] | None = None
     """Path below `/<id>`, and name, of the page that the header of all pages links to."""
+    games: tuple[str, ...] = ()
+    """Beginnings of ids of games; where such a game is set up, there is a link to the same page."""
     live: Sequence[BaseRoute] = ()
     """Routes below `/live/<id>`, as a rule streams of events."""
     owns: frozenset[str] = frozenset()
@@ -128,6 +130,12 @@ def only_own(*ids: str) -> bool:
 def header_links(loaded: bool) -> list[tuple[str, str]]:
     """Address and name of the pages of systems in the header; argument as of `system_pages`."""
     return [(f"/{id}{page.link[0]}", page.link[1]) for id, page in system_pages(loaded).items() if page.link]
+
+
+def links_for(game: str) -> list[tuple[str, str]]:
+    """Address and name of the pages that systems offer for a game."""
+    found = system_pages().items()
+    return [(f"/{id}{page.link[0]}", page.link[1]) for id, page in found if page.link and game.startswith(page.games)]
 
 
 def owned_files() -> frozenset[str]:

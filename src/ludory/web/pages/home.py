@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ludory.errors import LudoryError
+from ludory.web.page import links_for
 from ludory.web.safety import with_form
 from ludory.web.tables import GameTable
 
@@ -80,6 +81,7 @@ def setup_of(around: Any, id: str, seed: str = "", agent: str = "") -> dict[str,
         "agents": agents_for(id),
         "checkpoints": list(checkpoints(around.settings.runs)),
         "seed": seed,
+        "pages": links_for(id),
     }
 
 

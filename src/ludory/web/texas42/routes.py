@@ -123,5 +123,6 @@ PAGE = Page(
     [Route("/hand", when_ready(texas42_hand)), Route("/poster.svg", poster)],
     package=__package__,
     link=("/hand", "Texas 42 bids"),
+    games=("Texas42",),
     live=[Route("/", live)],
 )
