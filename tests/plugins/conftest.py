@@ -52,7 +52,9 @@ def look_again(tmp_path: Path) -> Iterator[Callable[[], None]]:
         for registry in vars(plugins).values():
             if isinstance(registry, plugins.Registry):
                 vars(registry).pop("_offers", None)
-        for name in [name for name in list(sys.modules) if (tmp_path / f"{name}.py").exists()]:
+        for name in [
+            name for name in list(sys.modules) if any((tmp_path / name).with_suffix(s).exists() for s in ("", ".py"))
+        ]:
             del sys.modules[name]
         for module, names in {
             "data.viewing.viewer": ("viewers", "_shows", "_rows"),

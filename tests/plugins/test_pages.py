@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,6 +90,36 @@ def test_the_page_of_the_manual_is_served(
         assert client.get("/nim/other").status_code == 404
     assert main(["list", "pages"]) == 0
     assert "ludory-nim-page" in capsys.readouterr().out
+
+
+def test_templates_and_static_files_of_a_package_are_used(
+    install: Callable[..., Path], look_again: Callable[[], None], tmp_path: Path
+) -> None:
+    package = install("ludory-boards", {"ludory.pages": "boards = boards:PAGE"}) / "boards"
+    files = {
+        "__init__.py": "from starlette.routing import Route\nfrom ludory.web.page import Page\n"
+        "def board(request):\n    return request.app.state.ludory.render(request, 'boards/board.html', name='<b>')\n"
+        "PAGE = Page([Route('/', board)], package=__package__)\n",
+        "templates/board.html": "{% extends 'base.html' %}{% block head %}{{ static('board.css', 'boards') }}{% endblock %}"
+        "{% block main %}Board of {{ name }}{% endblock %}",
+        "static/board.css": "b { color: red }",
+        "static/secret.py": "password = 1",
+    }
+    for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    look_again()
+    with browser(tmp_path, token="password") as client:
+        assert client.get("/boards/static/board.css").status_code == 401
+        client.cookies.set("ludory_token", "password")
+        shown = client.get("/boards/").text
+        assert "Board of &lt;b&gt;" in shown
+        assert "Skip to the content" in shown
+        (address,) = re.findall(r"/boards/static/board\.css\?v=\w{12}", shown)
+        style = client.get(address)
+        assert (style.text, style.headers["content-type"]) == (files["static/board.css"], "text/css; charset=utf-8")
+        for name in ("secret.py", "none.css", "../__init__.py", "..%2f__init__.py", "%2e%2e/__init__.py"):
+            assert client.get(f"/boards/static/{name}").status_code == 404, name
 
 
 @pytest.mark.usefixtures("faulty")

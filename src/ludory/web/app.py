@@ -104,7 +104,7 @@ class Surroundings:
         }
         self._loading = threading.Lock()
 
-    def render(self, request: Request, name: str, status_code: int = 200, **context: Any) -> HTMLResponse:
+    def render(self, request: Request, name: str, /, status_code: int = 200, **context: Any) -> HTMLResponse:
         """The page of the template `name`; `request` and what is in `context` are its variables."""
         return HTMLResponse(self.templates.get_template(name).render(request=request, **context), status_code)
 

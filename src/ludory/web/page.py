@@ -24,6 +24,8 @@ from ludory.visible import visible
 
 from .safety import Receive, Scope, Send, TooLargeError
 
+__all__ = ["ListedRow", "Listing", "Page"]  # for other packages
+
 CORE = "ludory.web"
 RESERVED = ("live", "static")
 """Ids that no system can have: files in `/static/` are given to everybody, and `/live/<id>` has the streams of all systems."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+__all__ = ["GameRow"]  # for other packages
+
 Kind = str
 """What a folder holds: "set", a set of `ludory record`; "replays", files of replays; or the id of a viewer, whose files they are."""
 Sort = Literal["row", "score", "length"]

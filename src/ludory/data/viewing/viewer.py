@@ -18,6 +18,8 @@ from ludory.visible import visible
 from .game_rows import GameRow
 from .replay_page import LineTable
 
+__all__ = ["Viewer"]  # for other packages
+
 MOST_ROWS = 1000
 """Games of a folder that are listed."""
 MOST_FILES = 5000
