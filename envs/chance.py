@@ -24,7 +24,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 @kernel
 def mix(key, counter):
     """Hash of two 64-bit integers, as int64."""
-    z = np.uint64(key) + (np.uint64(counter) + np.uint64(1)) * _GOLDEN
+    z = np.uint64(np.int64(key)) + (np.uint64(counter) + np.uint64(1)) * _GOLDEN
     z = (z ^ (z >> _S30)) * _MIX_A
     z = (z ^ (z >> _S27)) * _MIX_B
     return np.int64(z ^ (z >> _S31))

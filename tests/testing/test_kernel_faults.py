@@ -95,7 +95,7 @@ def test_what_only_the_compiler_sees_begins_with_our_line():
     with pytest.raises(
         KernelError, match=r"^kernel `legal` \(in changes_its_type\), test_kernel_faults.py line \d+: `"
     ) as error:
-        KernelEngine(game, 2, seed=1).reset()
+        KernelEngine(game, 2, seed=1, compiled=True).reset()
     first, _, rest = str(error.value).partition("\n")
     assert RULES["types"] in first
     assert "What Numba says:" in rest

@@ -150,7 +150,7 @@ class PlainKernel:
 
 
 class Patience:
-    """Seconds that the kernels of a game may run as plain Python before this process compiles them.
+    """CPU seconds that the kernels of a game may run as plain Python before this process compiles them.
 
     As long as compiling takes: whoever plays on has waited twice as long as need be at most, whoever stops earlier has not waited.
     """
@@ -197,11 +197,11 @@ class PlainUntilCompiled:
                     self.compiled = True
                     return found
         self._plain = self._plain or PlainKernel(self.kernel)
-        started = time.perf_counter()
+        started = time.thread_time()
         try:
             return self._plain(records, *args)
         finally:
-            self._patience.left -= time.perf_counter() - started
+            self._patience.left -= time.thread_time() - started
 
 
 def kept_on_disk(kernel: Any) -> Path | None:
