@@ -211,17 +211,26 @@ AGENTS = (
 )
 
 _NETWORKS = "ludory.agents.networks.policies."
-_POKEMON_NETWORKS = "ludory.agents.networks.pokemon."
+_TEXAS_42_NETWORKS = f"{_TEXAS_42_AGENTS}networks."
+_POKEMON_NETWORKS = "ludory.agents.pokemon.networks."
 
 NETWORKS = (
     Entry("mlp", f"{_NETWORKS}mlp:MlpPolicy", "hidden layers; the default"),
     Entry("gru", f"{_NETWORKS}gru:GruPolicy", "hidden layers and a memory"),
     Entry("residual", f"{_NETWORKS}residual:ResidualPolicy", "residual blocks"),
     Entry("transformer", f"{_NETWORKS}transformer:TransformerPolicy", "attention over the segments of an observation"),
-    Entry("hanabi_gru", f"{_NETWORKS}hanabi_gru:HanabiGruPolicy", "Hanabi: a memory, told the seat and the last moves"),
-    Entry("domino", f"{_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"),
     Entry(
-        "transcript", f"{_NETWORKS}transcript:TranscriptTransformer", "Texas 42: attention over what a seat has seen"
+        "hanabi_gru",
+        "ludory.agents.hanabi.networks.hanabi_gru:HanabiGruPolicy",
+        "Hanabi: a memory, told the seat and the last moves",
+    ),
+    Entry(
+        "domino", f"{_TEXAS_42_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"
+    ),
+    Entry(
+        "transcript",
+        f"{_TEXAS_42_NETWORKS}transcript:TranscriptTransformer",
+        "Texas 42: attention over what a seat has seen",
     ),
     Entry(
         "pokemon/entity",
@@ -367,5 +376,10 @@ VIEWERS = (
     Entry("texas42-eq", "ludory.web.texas42.page:VIEWER", "E[Q] records of Texas 42"),
 )
 
-MAKERS = (Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),)
-"""Functions of upper rooms that lower rooms look up by name, because rooms import one way."""
+MAKERS = (
+    Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),
+    Entry(
+        "torch_policy", "ludory.agents.hanabi.networks.import_hanabi_gru:import_hanabi_gru", "the network in a .pt file"
+    ),
+)
+"""Functions of upper rooms and of systems that others look up by name, because rooms import one way."""

@@ -28,6 +28,14 @@ class PolicySpec(NamedTuple):
     arguments: Mapping[str, Any]
 
 
+class ImportedPolicy(NamedTuple):
+    """A network of another program, its spec, and the game that it plays."""
+
+    policy: Policy
+    spec: PolicySpec
+    game: Game
+
+
 def parse_policy(text: str | PolicySpec) -> PolicySpec:
     """`PolicySpec("gru", {"memory_size": 64})` for "gru(memory_size=64)".
 

@@ -12,8 +12,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from ludory.agents.make import make_agent
-from ludory.agents.networks.build import PolicySpec, saved_policy
-from ludory.agents.networks.import_hanabi_gru import ImportedPolicy, import_hanabi_gru
+from ludory.agents.networks.build import ImportedPolicy, PolicySpec, saved_policy
 from ludory.agents.networks.import_sb3 import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.learner import MaybeCallback, game_of
@@ -27,6 +26,7 @@ from ludory.envs.game import Game
 from ludory.envs.recorded_game import missing_rules
 from ludory.errors import DataError, LudoryError, OptionError
 from ludory.paths import OwnFolder
+from ludory.plugins import makers
 
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
@@ -86,7 +86,7 @@ class Distill(OfflineAlgorithm):
         """The network of a .pt, with Ludory's action ids."""
         if file not in self._imports:
             options = {**game.options, "observation": game.facts.observation.name}
-            self._imports[file] = import_hanabi_gru(file, order, game=game.id, **options)
+            self._imports[file] = makers.load("torch_policy")(file, order, game=game.id, **options)
         return self._imports[file]
 
     def _start_from(self, file: str) -> None:

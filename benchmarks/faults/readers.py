@@ -301,7 +301,7 @@ def sb3_model(folder: Path) -> Any:
 
 
 def gru_model(folder: Path) -> Any:
-    from ludory.agents.networks.import_hanabi_gru import read_state_dict
+    from ludory.agents.hanabi.networks.import_hanabi_gru import read_state_dict
 
     return read_state_dict(folder / "model.pth")
 

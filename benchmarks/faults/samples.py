@@ -397,8 +397,8 @@ def sb3_model(folder: Path) -> None:
 
 def gru_model(folder: Path) -> None:
     """A GRU of HIKARU."""
+    from ludory.agents.hanabi.networks.import_hanabi_gru import export_hanabi_gru
     from ludory.agents.networks.build import PolicySpec, build_policy
-    from ludory.agents.networks.import_hanabi_gru import export_hanabi_gru
     from ludory.envs.make import make_game
 
     game = make_game("Hanabi2P-v0")

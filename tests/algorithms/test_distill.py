@@ -16,7 +16,7 @@ import torch
 
 import ludory
 from ludory.agents.evaluation.record import record
-from ludory.agents.networks.import_hanabi_gru import NAMES
+from ludory.agents.hanabi.networks.import_hanabi_gru import NAMES
 from ludory.algorithms.distill import Distill, DistillConfig
 from ludory.algorithms.distill.loss import advantages
 from ludory.algorithms.distill.module import DistillModule

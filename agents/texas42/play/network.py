@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludory.agents.networks.policies.domino import DominoTransformer
+from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
 from ludory.envs.game import Game, State
 from ludory.envs.texas42.worlds import Worlds

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from ludory.agents.networks.policies.domino import DominoTransformer
+from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.algorithms.offline.batches import own_share
 from ludory.algorithms.offline.supervised_module import Course, SupervisedModule
 

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludory.agents.networks.policies.domino import DominoTransformer
+from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.agents.texas42.play.tokens import Tokens, tokenise
 from ludory.algorithms.texas42.data.labels import play_and_label
 from ludory.atomic import atomic_file

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 from rich.console import RenderableType
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.agents.networks.policies.domino import DominoTransformer
 from ludory.agents.neural import NeuralAgent
+from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.agents.texas42.play.network import NetworkAgent
 from ludory.algorithms.offline.supervised import SupervisedAlgorithm
 from ludory.envs.game import Game

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludory.agents.networks.policies.domino import DominoTransformer
+from ludory.agents.texas42.networks.domino import DominoTransformer
 
 from .data import OracleBatch, OracleData, stored_batches
 from .loss import is_best

@@ -10,7 +10,7 @@ from rich.table import Table
 from tyro.conf import arg
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.agents.networks.policies.transcript import TranscriptTransformer
+from ludory.agents.texas42.networks.transcript import TranscriptTransformer
 from ludory.algorithms.offline.supervised import SupervisedAlgorithm, SupervisedConfig
 from ludory.algorithms.running.progress import figures_table
 from ludory.envs.make import make_game

@@ -60,7 +60,7 @@ def export_gru(argv: list[str]) -> int:
     chosen = parse(_Export, argv, "hanabi export-gru")
     out = (chosen.out or chosen.file).with_suffix(".pt")
     check_new(out)
-    from ludory.agents.networks.import_hanabi_gru import export_hanabi_gru
+    from ludory.agents.hanabi.networks.import_hanabi_gru import export_hanabi_gru
     from ludory.algorithms.make import load
 
     model = load(chosen.file)
@@ -77,7 +77,7 @@ def import_gru(argv: list[str]) -> int:
     chosen = parse(_Import, argv, "hanabi import-gru")
     out = file_with_suffix("--out", chosen.out or chosen.file, ".ludory")
     check_new(out)
-    from ludory.agents.networks.import_hanabi_gru import import_hanabi_gru
+    from ludory.agents.hanabi.networks.import_hanabi_gru import import_hanabi_gru
     from ludory.algorithms.ppo import PPO
 
     options = parse_options(chosen.option)

@@ -10,15 +10,15 @@ import torch
 from torch import nn
 
 import ludory
-from ludory.agents.networks.build import PolicySpec, build_policy
-from ludory.agents.networks.import_hanabi_gru import (
+from ludory.agents.hanabi.networks.hanabi_gru import LastAction
+from ludory.agents.hanabi.networks.import_hanabi_gru import (
     ACTION_ORDERS,
     NAMES,
     action_ids,
     export_hanabi_gru,
     import_hanabi_gru,
 )
-from ludory.agents.networks.policies.hanabi_gru import LastAction
+from ludory.agents.networks.build import PolicySpec, build_policy
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sampling.lanes import make_lanes

@@ -13,7 +13,7 @@ from lightning.pytorch import LightningModule
 from support.golden_texas42 import load
 
 import ludory
-from ludory.agents.networks.policies.domino import DominoTransformer
+from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.agents.texas42.play.greedy import greedy_tiles
 from ludory.agents.texas42.play.tokens import NOT_CALLED, SIZES, tokenise
 from ludory.agents.texas42.solver.states import movers, unpack

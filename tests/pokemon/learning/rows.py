@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.pokemon.rows import ENTITY_SIZE
+from ludory.agents.pokemon.networks.rows import ENTITY_SIZE
 from ludory.envs.game import GameFacts, Head, ObservationSpec, flat_segments
 from ludory.envs.pokemon import NETWORKS
 from ludory.envs.pokemon.vocab import vocabulary

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.build import build_policy, parse_policy
-from ludory.agents.networks.pokemon.mlp import FlatMlpPolicy
-from ludory.agents.networks.pokemon.rows import FLAT_SIZE, SEED41_SIZE, cut, flat_of_row
 from ludory.agents.networks.policy import Policy
+from ludory.agents.pokemon.networks.mlp import FlatMlpPolicy
+from ludory.agents.pokemon.networks.rows import FLAT_SIZE, SEED41_SIZE, cut, flat_of_row
 from ludory.errors import CheckpointError, OptionError
 
 from .rows import battle_facts, random_rows

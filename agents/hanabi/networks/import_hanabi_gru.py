@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
 
+from ludory.agents.networks.build import ImportedPolicy, PolicySpec, build_policy, complete
 from ludory.agents.networks.policies.gru import GruPolicy
-from ludory.agents.networks.policies.hanabi_gru import HanabiGruPolicy
+from ludory.agents.networks.policy import Policy, refuse_not_finite
 from ludory.atomic import atomic_file
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.hanabi.variants import ObservationName
@@ -22,8 +23,7 @@ from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.reading import check_zip
 
-from .build import PolicySpec, build_policy, complete
-from .policy import Policy, refuse_not_finite
+from .hanabi_gru import HanabiGruPolicy
 
 ACTION_ORDERS = ("play_first_bw", "play_first", "ludory")
 OBSERVATIONS: tuple[str, ...] = get_args(ObservationName)
@@ -47,14 +47,6 @@ BY_ACTION = ("prev_other_emb.weight", "prev_self_emb.weight", "pi.weight", "pi.b
 """Tensors whose rows are action ids; embeddings have one more row, last, for "none"."""
 OWN_ACTION = "prev_self_emb.weight"
 """Present only in networks that receive their own last move."""
-
-
-class ImportedPolicy(NamedTuple):
-    """A network, its spec, and the game that it plays."""
-
-    policy: HanabiGruPolicy
-    spec: PolicySpec
-    game: Game
 
 
 def import_hanabi_gru(

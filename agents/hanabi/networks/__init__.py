@@ -1,0 +1,1 @@
+"""Networks of Hanabi, and conversion of those of another program."""
