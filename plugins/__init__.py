@@ -1,4 +1,4 @@
-"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks, commands, pages and viewers by id.
+"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks, commands, pages, viewers and formats by id.
 
 Other packages add to them through entry points:
 
@@ -10,6 +10,7 @@ ludory.benchmarks: functions `run(argv) -> int`
 ludory.commands: modules with a function `run(argv) -> int`
 ludory.pages: objects `ludory.web.page.Page`, pages of the server of `ludory serve`
 ludory.viewers: objects `ludory.data.viewing.viewer.Viewer`, which show recorded games of a format
+ludory.formats: subclasses of `GameFormat`
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "algorithms",
     "benchmarks",
     "commands",
+    "formats",
     "games",
     "makers",
     "networks",
@@ -82,3 +84,4 @@ pages: Registry[Any] = Registry("page", builtin.PAGES, lambda loaded: hasattr(lo
 viewers: Registry[Any] = Registry(
     "viewer", builtin.VIEWERS, lambda loaded: hasattr(loaded, "shows"), "a ludory.data.viewing.viewer.Viewer"
 )
+formats: Registry[type[Any]] = Registry("format", builtin.FORMATS, _is_class, "a subclass of ludory.data.GameFormat")

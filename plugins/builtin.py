@@ -376,6 +376,29 @@ VIEWERS = (
     Entry("texas42-eq", "ludory.web.texas42.page:VIEWER", "E[Q] records of Texas 42"),
 )
 
+_LAST_MAN_STANDING = "ludory.data.formats.last_man_standing.format:"
+
+FORMATS = (
+    Entry("ludory", "ludory.data.formats.core:LudoryFormat", "datasets of Ludory"),
+    Entry("minari", "ludory.data.formats.core:MinariFormat", "datasets of Minari: a folder or id"),
+    Entry(
+        "recorder",
+        f"{_LAST_MAN_STANDING}RecorderFormat",
+        "ticks of the arena or a game like it (*.jsonl.gz)",
+    ),
+    Entry(
+        "feedback",
+        f"{_LAST_MAN_STANDING}FeedbackFormat",
+        "of a live client of such a game (feedback_stream.jsonl, manifest.jsonl)",
+    ),
+    Entry(
+        "battle-jsonl",
+        "ludory.data.pokemon.format:BattleTrajectoryFormat",
+        "Pokémon: one player's trajectory in each line",
+    ),
+    Entry("sparta", "ludory.data.formats.sparta.format:SpartaFormat", "Hanabi: logs of a search"),
+)
+
 MAKERS = (
     Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),
     Entry(

@@ -18,6 +18,7 @@ GROUPS = (
     "ludory.commands",
     "ludory.pages",
     "ludory.viewers",
+    "ludory.formats",
 )
 
 

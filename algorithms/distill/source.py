@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import fields, replace
 from pathlib import Path
 
-from ludory.data.formats.sparta.log import read_sparta_log
+from ludory.data.formats.known import formats_of, known_formats
 from ludory.data.shards import write_dataset
 from ludory.envs.game import Game
 from ludory.errors import DataError, OptionError
 
 from .config import DistillConfig
+
+SEARCH_LOG = "sparta"
+"""Format of files of which no other can be told: it says what is wrong with them."""
 
 
 def is_log(path: str) -> bool:
@@ -34,17 +38,12 @@ def as_dataset(config: DistillConfig, game: Game, folder: Path) -> Path:
         raise OptionError(f"dataset={', '.join(paths)}: name one recording, or search logs only")
     if not logs:
         return Path(paths[0])
-    log = read_sparta_log(
-        logs,
-        game,
-        action_order=config.action_order,
-        bomb=config.bomb,
-        on_error="skip-game" if config.skip_bad else "raise",
-        allow_truncated=config.allow_truncated,
-    )
-    for problem in log.problems:
+    known = next(iter(formats_of(logs[0])), None) or known_formats()[SEARCH_LOG]
+    options = {one.name: getattr(config, one.name) for one in fields(known) if hasattr(config, one.name)}
+    log = replace(known, **options).read(logs, game)
+    for problem in log.left_out:
         print(f"ludory: left out: {problem}", file=sys.stderr)
-    write_dataset(folder, log.header, [log.columns])
+    write_dataset(folder, log.header, log.parts)
     return folder
 
 

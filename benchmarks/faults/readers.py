@@ -48,7 +48,7 @@ def search_log(folder: Path) -> Any:
 
 
 def sequences(folder: Path) -> Any:
-    from ludory.data.formats.last_man_standing import load_sequences
+    from ludory.data.formats.last_man_standing.load import load_sequences
 
     return [
         {name: getattr(one, name) for name in getattr(one, "__slots__", one.__dict__)}

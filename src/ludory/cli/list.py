@@ -21,6 +21,7 @@ KINDS: dict[str, Registry[Any]] = {
     "commands": plugins.commands,
     "pages": plugins.pages,
     "viewers": plugins.viewers,
+    "formats": plugins.formats,
 }
 
 

@@ -45,8 +45,8 @@ class TrajectoryDataset:
         extras: extra columns to return in `Decisions.extras` if the set has them; `LAST_MOVES` is available for any sequential game
             with one head.
         discount: of the returns per move, for games with shared rewards.
-        observation: what to compute from a file of trajectories of Pokémon battles; see `cached_shards`.
-        remap_vocab: accept such a file of other vocabularies; see `check_origin`.
+        observation: what to compute from a file of another format; see `GameFormat.as_dataset`.
+        remap_vocab: accept such a file of other vocabularies.
 
     Attributes:
         layout: columns of `Decisions.extras` by name.
@@ -255,23 +255,12 @@ def refuse_shared_games(training: TrajectoryDataset, validation: TrajectoryDatas
 
 
 def _as_dataset(path: Path, observation: str | None = None, remap_vocab: bool = False) -> Path:
-    """`path`, or the cached dataset of a file of trajectories."""
-    if path.is_file() or (path.is_dir() and not (path / MANIFEST).exists()):
-        from .formats.foreign import conversion_of
-
-        if (advice := conversion_of(path)) is not None:
-            raise DataError(advice)
-    if not (path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))):
+    """`path`, or the dataset that another format makes of it."""
+    if (path / MANIFEST).exists() or not path.exists():
         return path
-    from .formats.sparta.fields import is_search_log
-    from .pokemon.shards import cached_shards
+    from .formats.known import foreign_dataset
 
-    if is_search_log(path):
-        raise DataError(
-            f"{path}: a log of a search (SPARTA), which does not say which game was played; name it, such as --env Hanabi2P-v0 "
-            '(env="Hanabi2P-v0"), with `ludory train distill`'
-        )
-    return cached_shards(path, observation, remap_vocab)
+    return foreign_dataset(path, observation, remap_vocab)
 
 
 def header_at(path: str | Path, remap_vocab: bool = False) -> TrajectoryHeader:

@@ -177,5 +177,5 @@ def test_whole_battles_are_left_out_when_asked(tmp_path: Path, capsys: pytest.Ca
     assert main([*command, "--skip-bad"]) == 0
     said = capsys.readouterr().out
     assert "left out 1 games" in said
-    assert said.splitlines()[-1].startswith("1 battles in ")
+    assert said.splitlines()[-1].startswith("1 games, ")
     assert next(TrajectoryDataset(tmp_path / "set").batches(9)).games.tolist() == [game_id("b-2")]

@@ -16,10 +16,12 @@ import torch
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
 from ludory.data.columns import from_table
-from ludory.data.formats.last_man_standing import Reading, SequenceSet, UnrollSampler, load_sequences
 from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
+from ludory.data.formats.last_man_standing.load import SequenceSet, load_sequences
+from ludory.data.formats.last_man_standing.recorder import Reading
 from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
 from ludory.data.formats.last_man_standing.summary import summary_of
+from ludory.data.formats.last_man_standing.unrolls import UnrollSampler
 from ludory.data.shards import write_dataset, write_table
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.arena.codec import HEADS, PRESETS

@@ -208,3 +208,34 @@ def statistics_of(paths: Iterable[str | Path], skipped: list[str] | None = None)
     if not found.trajectories:
         raise DataError("no trajectory in these files")
     return found
+
+
+def statistics_lines(found: Statistics) -> list[str]:
+    """The statistics in words."""
+    said = found.as_json()
+    lines = [
+        f"{found.trajectories:,} trajectories of {len(found.battles):,} battles, {found.steps:,} decisions",
+        *(
+            f"{name.replace('_', ' ')}: {_counts(said[name])}"
+            for name in ("formats", "slot_orders", "kinds", "label_sources", "rewards")
+        ),
+        f"labels (without previews): {found.labels:,}, missing {said['missing']:.1%} of all decisions",
+        *found.action_lines(),
+    ]
+    if found.gimmicks:
+        lines.append(f"gimmicks: {_counts(said['gimmicks'])}")
+    if found.labels:
+        base = said["baselines"]
+        lines.append(
+            f"baselines: class prior {base['class_prior']:.3f}, uniform legal {base['uniform_legal']:.3f}, "
+            f"majority {base['majority_share']:.3f} (action {base['majority_action']})"
+            + (f", max power {base['max_power_on_moves']:.3f} of moves" if found.moves else "")
+        )
+        lines.append(
+            f"mean legal {base['mean_legal']:.2f}, share of moves {base['share_of_moves']:.3f}, forced {base['forced']:.3f}"
+        )
+    return lines + [f"warning: {one}" for one in said["warnings"]]
+
+
+def _counts(found: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in found.items())

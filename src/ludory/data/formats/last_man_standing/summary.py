@@ -15,6 +15,7 @@ from .sequence import TrajectorySequence
 
 POSITION, VELOCITY = slice(0, 2), slice(2, 4)
 """Of a body, in the features of recorded ticks."""
+MOST_LISTED = 20
 
 
 def summary_of(data: SequenceSet) -> dict[str, Any]:
@@ -67,3 +68,33 @@ def _is_frozen(sequence: TrajectorySequence) -> bool:
         return False
     place, speed = sequence.obs[:, POSITION], sequence.obs[:, VELOCITY]
     return bool((place == place[0]).all() and (speed == speed[0]).all() and speed[0].any())
+
+
+def summary_lines(summary: dict[str, Any]) -> list[str]:
+    """The summary in words."""
+    length = summary["length"]
+    lines = [
+        f"{summary['episodes']:,} episodes, {summary['steps']:,} steps of {summary['features']}, {_counts(summary['sources'])}",
+        f"length: {length['min']} to {length['max']}, mean {length['mean']:.1f}",
+        f"reward sum: {summary['reward_sum']:g}",
+        f"ends: {_counts(summary['ends'])}",
+        *(f"outcomes, {name}: {_counts(found)}" for name, found in summary["outcomes"].items() if found),
+        f"log-probabilities: known in {summary['log_probs']:,} episodes"
+        + ("" if summary["log_probs"] == summary["episodes"] else "; the others are usable for bc and KL only"),
+        *(f"{head}: {_counts(found)}" for head, found in summary["actions"].items()),
+    ]
+    for name, words in (
+        ("frozen", "every line shows one place of a body that moves"),
+        ("short", "streams of fewer than 2 steps, left out"),
+        ("unlinked_streams", "streams that no manifest tells of"),
+        ("unlinked_runs", "records of manifests without a stream"),
+    ):
+        if summary[name]:
+            lines += [f"{words}: {len(summary[name]):,}", *(f"  {one}" for one in summary[name][:MOST_LISTED])]
+    if summary["ignored_lines"]:
+        lines.append(f"lines of streams that are neither control nor step: {summary['ignored_lines']:,}")
+    return lines
+
+
+def _counts(found: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in found.items())

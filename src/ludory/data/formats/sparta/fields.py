@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -14,7 +13,7 @@ from ludory.data.formats.json_records import LARGEST, Record
 from ludory.envs.game import Game
 from ludory.envs.hanabi.variants import ObservationName
 from ludory.envs.make import make_game
-from ludory.reading import shown, unpacked
+from ludory.reading import shown
 
 REQUIRED = ("game_id", "t", "seat", "obs_vec", "action_sparta", "reward", "done")
 OPTIONAL = (
@@ -38,8 +37,6 @@ OPTIONAL = (
     "stacks",
     "lives",
 )
-HEAD = 1 << 16
-"""Bytes at the beginning of a file by which a log is recognised."""
 BOOLEANS = ("searches", "searched")
 MOST, MOST_ID = (1 << 31) - 1, (1 << 63) - 1
 """Counts are stored as int32, ids as int64."""
@@ -263,12 +260,3 @@ def _whole_numbers(content: dict[str, Any], field: str, size: int) -> NDArray[np
     if len(odd):
         raise FieldError(field, f"{odd[0]:g}", f"{size} numbers of at least 0, whole ones of at most {MOST}")
     return np.nan_to_num(numbers).astype(np.int32)
-
-
-def is_search_log(path: str | Path) -> bool:
-    """Whether a file begins with a record of a search log, JSON lines or a JSON list, plain or gzip."""
-    if not Path(path).is_file():
-        return False
-    with unpacked(path).handle as handle:
-        head = handle.read(HEAD)
-    return any(f'"{name}"'.encode() in head for name in ("obs_vec", "action_sparta"))

@@ -21,8 +21,6 @@ from .fields import FIELDS
 
 Form = Literal["jsonl", "json"]
 FORMS: tuple[str, ...] = get_args(Form)
-NAME = "sparta_games"
-"""Name without suffix of the file that `ludory record` writes."""
 
 
 def write_sparta_log(
