@@ -37,6 +37,7 @@ __all__ = [
     "commands",
     "formats",
     "games",
+    "jobs",
     "makers",
     "networks",
     "pages",
@@ -83,5 +84,8 @@ commands: Registry[Command] = Registry(
 pages: Registry[Any] = Registry("page", builtin.PAGES, lambda loaded: hasattr(loaded, "owns"), "a ludory.web.page.Page")
 viewers: Registry[Any] = Registry(
     "viewer", builtin.VIEWERS, lambda loaded: hasattr(loaded, "shows"), "a ludory.data.viewing.viewer.Viewer"
+)
+jobs: Registry[Command] = Registry(
+    "job", builtin.JOBS, _has_run, "a module with a function run(argv)", lambda: Discovered({"ludory.jobs": []}, [])
 )
 formats: Registry[type[Any]] = Registry("format", builtin.FORMATS, _is_class, "a subclass of ludory.data.GameFormat")

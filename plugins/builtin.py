@@ -359,7 +359,7 @@ COMMANDS = (
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
     Entry("spa", "ludory.cli.spa.command", "language models: fine-tune on the states of games, then PPO"),
-    Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
+    Entry("sokoban", "ludory.cli.sokoban.command", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("completion", "ludory.cli.completion", "print the completion script of a shell: bash, zsh or fish"),
@@ -375,6 +375,13 @@ VIEWERS = (
     Entry("battles", "ludory.data.pokemon.viewing.battle_page:VIEWER", "logs of Pokémon battles"),
     Entry("texas42-eq", "ludory.web.texas42.page:VIEWER", "E[Q] records of Texas 42"),
 )
+
+JOBS = (
+    Entry("check/data", "ludory.cli.data.check", "sum up files of recorded games"),
+    Entry("check/rooms", "ludory.cli.sokoban.rooms", "compare two sets of rooms"),
+    Entry("train/pipeline", "ludory.cli.league.pipeline", "imitation, fine-tuning, league and report in turn"),
+)
+"""Commands whose name is a verb and a word behind it."""
 
 _LAST_MAN_STANDING = "ludory.data.formats.last_man_standing.format:"
 

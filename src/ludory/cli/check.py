@@ -30,15 +30,7 @@ class _Options(GameOptions):
 
 
 def run(argv: list[str]) -> int:
-    """Check one game and print every property, sum up files of data, or compare rooms; exit code 1 if something is wrong."""
-    if argv[:1] == ["data"]:
-        from .data.check import run as check_data
-
-        return check_data(argv[1:])
-    if argv[:1] == ["rooms"]:
-        from .sokoban import check_rooms
-
-        return check_rooms(argv[1:])
+    """Check one game and print every property; exit code 1 if one fails."""
     chosen = parse(_Options, argv, "check")
 
     from ludory.testing import ConformanceError, check_game

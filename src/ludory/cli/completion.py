@@ -15,8 +15,6 @@ from ludory.errors import LudoryError
 from .common.parser import parse
 from .list import KINDS
 
-ALSO = {"check": ("data", "rooms"), "train": ("pipeline",)}
-"""First words that make another command of a verb."""
 JOBS_ONLY = ("bench", "pokemon", "spa")
 """Commands whose jobs import numba or torch: only the names of the jobs are completed."""
 IDS_OF = {
@@ -80,14 +78,19 @@ def _places(verb: str) -> Iterator[Completions]:
     except LudoryError:  # a plugin that is broken; `ludory doctor` names it
         return
     yield from _below(command.run, (verb,), [])
-    for word in ALSO.get(verb, ()):
-        yield from _below(command.run, (verb,), [word])
+    for job in _jobs(verb):
+        yield from _below(plugins.jobs.load(job).run, tuple(job.split("/")), [])
+
+
+def _jobs(verb: str) -> list[str]:
+    """Ids of the commands that a word behind a verb makes."""
+    return [job for job in plugins.jobs.ids() if job.startswith(f"{verb}/")]
 
 
 def _below(run: Callable[[list[str]], int], path: tuple[str, ...], argv: list[str]) -> Iterator[Completions]:
     """The place of a command, and those of its jobs."""
     found = describe(run, argv)
-    words = [*found.jobs, *ALSO.get(path[0], ())] if not argv else list(found.jobs)
+    words = [*found.jobs, *(job.partition("/")[2] for job in ([] if argv or len(path) > 1 else _jobs(path[0])))]
     values: dict[str, list[str]] = {}
     for option in found.options:
         if option.positional:

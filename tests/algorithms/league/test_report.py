@@ -267,7 +267,7 @@ def test_without_scipy_the_rest_is_written_and_says_what_is_missing(monkeypatch,
 
 def test_runs_tell_beforehand_that_the_report_needs_scipy(monkeypatch, capsys, tmp_path):
     run = ["league", "run", "--env", "Arena2P-v0", "--teacher", str(tmp_path / "no.ludory"), "--budget", "1e4"]
-    monkeypatch.setattr("ludory.cli.train.pipeline._steps", lambda arguments: [])
+    monkeypatch.setattr("ludory.cli.league.pipeline._steps", lambda arguments: [])
     for verb, code in ((run, 2), (["train", "pipeline", "--env", "Arena2P-v0"], 0)):
         typed = [*verb, "--out", str(tmp_path / "out")]
         assert main(typed) == code

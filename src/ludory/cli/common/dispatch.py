@@ -13,7 +13,7 @@ from io import TextIOWrapper
 
 from ludory.algorithms.running.interrupt import exit_code, handled_by, raise_interrupt
 from ludory.errors import UnknownIdError
-from ludory.plugins import commands
+from ludory.plugins import commands, jobs
 
 from .guard import INPUT, answer, say
 from .stored import StoredPlaces
@@ -142,6 +142,9 @@ def _run(arguments: list[str]) -> int:
         hint = f"did you mean {near[0]}? " if near else ""
         raise UnknownIdError(f"unknown option {arguments[0]!r}; {hint}{USAGE}")
     with StoredPlaces(arguments):
+        job = "/".join(arguments[:2])
+        if job in jobs.ids():
+            return jobs.load(job).run(arguments[2:])
         return commands.load(arguments[0]).run(arguments[1:])
 
 

@@ -1,1 +1,1 @@
-"""`ludory train`, `train pipeline` and `flywheel`."""
+"""`ludory train` and `flywheel`."""

@@ -107,10 +107,6 @@ class _Options(GameOptions):
 
 def run(argv: list[str]) -> int:
     """Train, or go on with a run; returns the exit code."""
-    if argv[:1] == ["pipeline"]:
-        from .pipeline import pipeline
-
-        return pipeline(argv[1:])
     own, behind = behind_dashes(argv)
     typed = [one for one in own if one not in ("-h", "--help")]
     chosen, found = parse_known(_Options, typed, "train")

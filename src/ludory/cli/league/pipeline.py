@@ -12,8 +12,9 @@ from tyro.conf import arg
 
 from ludory.cli.common.options import EnvId, Flag, Folder, GameOptions
 from ludory.cli.common.parser import parse
-from ludory.cli.league.report import tell_what_is_missing
 from ludory.errors import OptionError
+
+from .report import tell_what_is_missing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ class _Options(GameOptions):
     """Seed of all steps."""
 
 
-def pipeline(argv: list[str]) -> int:
+def run(argv: list[str]) -> int:
     """Run the steps that are not done yet; returns the exit code of the first that fails, 0 if all are done."""
     chosen = parse(_Options, argv, "train pipeline")
     tell_what_is_missing()

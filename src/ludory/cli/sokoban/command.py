@@ -1,29 +1,30 @@
-"""`ludory sokoban bank`, `ludory sokoban levels` and `ludory check rooms`: rooms in files, and how sets of rooms overlap."""
+"""`ludory sokoban bank` and `ludory sokoban levels`: rooms in files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
 
+from ludory.cli.common.files import check_ending, check_new, write_text
+from ludory.cli.common.guard import say
+from ludory.cli.common.options import Count, EnvId, File, Flag, GameOptions, Maybe, parse_options
+from ludory.cli.common.parser import parse, run_job
 from ludory.visible import visible
 
-from .common.files import check_ending, check_new, write_text
-from .common.guard import say
-from .common.options import Count, EnvId, File, Flag, GameOptions, Maybe, parse_options
-from .common.parser import parse, run_job
+from .rooms import RoomSet, described, drawn_rooms
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ludory.envs.sokoban.level_files import LevelFile
 
 JOBS = {
-    "bank": ("sokoban:bank", "draw rooms, or read level files, and keep them in one file with hashes and lengths"),
-    "levels": ("sokoban:levels", "check level files, and write them in another format"),
+    "bank": (
+        "sokoban.command:bank",
+        "draw rooms, or read level files, and keep them in one file with hashes and lengths",
+    ),
+    "levels": ("sokoban.command:levels", "check level files, and write them in another format"),
 }
 SHOWN = 10
 """Lines of a list that are printed."""
@@ -87,7 +88,7 @@ def bank(argv: list[str]) -> int:
     else:
         own = {name: value for name in ("size", "boxes") if (value := getattr(chosen, name)) is not None}
         game = make_game(chosen.env, **own, **parse_options(chosen.option))
-        rooms = _drawn(game, chosen.rooms, chosen.seed, chosen.split)["room"]
+        rooms = drawn_rooms(game, chosen.rooms, chosen.seed, chosen.split)["room"]
     hashes = room_hashes(rooms)
     if chosen.distinct:
         first = np.sort(np.unique(hashes, return_index=True)[1])
@@ -95,7 +96,7 @@ def bank(argv: list[str]) -> int:
     limit = chosen.max_states
     lengths = shortest_moves(rooms, limit) if limit else np.full(len(rooms), UNSOLVED, np.int32)
     write_bank(chosen.out, RoomFile(rooms, hashes, lengths))
-    print(f"{chosen.out}: {_described(_Rooms(str(chosen.out), hashes, lengths))}")
+    print(f"{chosen.out}: {described(RoomSet(str(chosen.out), hashes, lengths))}")
     return 0
 
 
@@ -160,101 +161,3 @@ def levels(argv: list[str]) -> int:
     write_text(chosen.out, text)
     print(f"{chosen.out}: {len(found.levels)} levels")
     return 0
-
-
-def _drawn(game: Any, count: int, seed: int, split: str | None) -> Any:
-    import numpy as np
-
-    return game.rooms.draw(seed + np.arange(count), split)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _CheckOptions:
-    """Count the distinct rooms of two sets and those that both contain, with the fewest actions that solve them.
-
-    A set is a bank, a level file, a folder of level files, or a game with options, from which rooms are drawn.
-
-    Example: ludory check rooms "Sokoban-v0(split='train')" "Sokoban-v0(split='valid')" --rooms 4000
-    """
-
-    sets: Annotated[tuple[str, ...], Positional, arg(metavar="SET SET", help_behavior_hint="")]
-    """Two files or games."""
-    rooms: Count = 1000
-    """Rooms to draw from each game."""
-    seed: Count = 0
-    """Seed of the first room of a game."""
-    max_states: Count = 200_000
-    """States after which the search for the fewest actions of a room gives up; 0: no lengths."""
-
-
-class _Rooms(NamedTuple):
-    name: str
-    hashes: NDArray[np.uint64]
-    lengths: NDArray[np.int32] | None
-
-
-def check_rooms(argv: list[str]) -> int:
-    """Print how two sets of rooms overlap; returns the exit code."""
-    chosen = parse(_CheckOptions, argv, "check rooms")
-    import numpy as np
-
-    from ludory.errors import OptionError
-
-    if len(chosen.sets) != 2:
-        raise OptionError(f"check rooms: got {len(chosen.sets)} sets, must be two: ludory check rooms A B")
-    first, second = (_read(name, chosen.rooms, chosen.seed, chosen.max_states) for name in chosen.sets)
-    for rooms in (first, second):
-        print(f"{rooms.name}: {_described(rooms)}")
-    common = np.intersect1d(first.hashes, second.hashes)
-    shares = [f"{np.isin(one.hashes, common).mean():.1%} of {one.name}" for one in (first, second)]
-    print(f"in both: {len(common)} distinct rooms, {shares[0]}, {shares[1]}")
-    return 0
-
-
-def _read(name: str, count: int, seed: int, max_states: int) -> _Rooms:
-    from ludory.envs.make import make_game
-    from ludory.errors import OptionError
-    from ludory.plugins.spec import parse_spec
-
-    if Path(name).exists():
-        from ludory.envs.sokoban.bank import given_rooms, read_bank, room_hashes
-
-        if Path(name).suffix == ".npz":
-            return _Rooms(name, *read_bank(name)[1:])
-        rooms = given_rooms(name)
-        return _Rooms(name, room_hashes(rooms), _lengths(rooms, max_states))
-    if Path(name).suffix in (".npz", ".npy", ".txt"):
-        raise OptionError(f"{name}: no such file; `ludory sokoban bank --out {name}` writes one")
-    spec = parse_spec(name)
-    game = make_game(spec.name, *spec.args, **spec.kwargs)
-    if game.rooms is None:
-        raise OptionError(
-            f"{name}: neither a file nor a game with rooms; such games are Sokoban-v0, FrozenLake6-v0 ..."
-        )
-    drawn = _drawn(game, count, seed, None)
-    return _Rooms(
-        name,
-        game.rooms.hashes(drawn),
-        _lengths(drawn["room"], max_states) if game.facts.name == "Sokoban" else None,
-    )
-
-
-def _lengths(rooms: Any, max_states: int) -> Any:
-    from ludory.agents.puzzles.sokoban_search import shortest_moves
-
-    return shortest_moves(rooms, max_states) if max_states else None
-
-
-def _described(rooms: _Rooms) -> str:
-    """Counts, and the shares of the fewest actions, in words."""
-    import numpy as np
-
-    text = f"{len(rooms.hashes)} rooms, {len(np.unique(rooms.hashes))} distinct"
-    if rooms.lengths is None:
-        return text
-    solved = rooms.lengths[rooms.lengths >= 0]
-    if len(solved):
-        shares = [f"{k}: {(solved == k).mean():.1%}" for k in range(int(solved.min() > 0), 11)]
-        text += f"; fewest actions {', '.join(shares)}, more: {(solved > 10).mean():.1%}, median {np.median(solved):g}"
-    unknown = len(rooms.lengths) - len(solved)
-    return text + (f"; {unknown} rooms without a length" if unknown else "")

@@ -1,0 +1,1 @@
+"""`ludory sokoban` and `ludory check rooms`."""
