@@ -49,6 +49,9 @@ def test_a_set_written_for_minari_is_read_back_as_it_was(
         before.players,
         before.agents,
     )
+    with pytest.raises(DataError, match=r"convert them first: `ludory convert .* --from minari"):
+        TrajectoryDataset(tmp_path / "minari")
+    assert main(["check", "data", str(tmp_path / "minari")]) == 0
     episodes = minari.MinariDataset(str(tmp_path / "minari" / "data"))
     data = everything(tmp_path / "set")
     assert episodes.total_steps == len(data.games)

@@ -402,6 +402,18 @@ def test_wrong_arguments_are_refused(wrong: dict[str, Any], log: list[Record], t
         read_sparta_log(write(tmp_path, log), **wrong)
 
 
+def test_a_log_is_checked_as_recordings_are(
+    log: list[Record], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(write(tmp_path, log))
+    assert main(["check", "data", file]) == 0
+    assert f"{GAMES} games of Hanabi2P-v0, {len(log)} decisions" in capsys.readouterr().out
+    write(tmp_path, changed(log, AT, reward=None))
+    assert main(["check", "data", file]) == 2
+    assert main(["check", "data", file, "--skip-bad"]) == 1
+    assert "left out: " in capsys.readouterr().out
+
+
 def test_the_command_converts_a_log_or_writes_nothing(
     log: list[Record], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

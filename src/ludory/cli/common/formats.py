@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ludory.data import GameFormat
 from ludory.data.formats.known import known_formats
 
-from .options import common_fields
+from .options import GameId, GameOptions, Maybe, common_fields
+
+if TYPE_CHECKING:
+    from ludory.envs.game import Game
 
 T = TypeVar("T")
 Known = TypeVar("Known", bound=GameFormat)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithGame(GameOptions):
+    """Options of the commands that read files which may not say what was played."""
+
+    game: Maybe[GameId] = None
+    """What was played, where the files do not say it; recorder: Arena2P-v0 or another, so that its learners take the dataset."""
 
 
 def formats_that(method: str) -> dict[str, GameFormat]:
@@ -31,6 +42,12 @@ def with_formats(options: type[T], known: Iterable[GameFormat], **types: Any) ->
     return made
 
 
-def as_chosen(known: Known, chosen: Any) -> Known:
+def game_of(known: GameFormat, chosen: WithGame) -> Game | None:
+    """The game that was typed, or the one that the format has by default."""
+    id = chosen.game or known.default_game
+    return chosen.make(id) if id else None
+
+
+def as_chosen(known: Known, chosen: object) -> Known:
     """A format with what was typed of its options."""
     return replace(known, **common_fields(chosen, known))

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.formats import as_chosen, formats_that, with_formats
+from ludory.cli.common.formats import WithGame, as_chosen, formats_that, game_of, with_formats
 from ludory.cli.common.options import Flag
 from ludory.cli.common.parser import parse
 from ludory.data import GameFormat
@@ -23,7 +23,7 @@ WILD = "*?["
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options:
+class _Options(WithGame):
     """Sum up folders of `ludory record` and files of other formats; `ludory list formats` shows these.
 
     Of a recording every row is checked: legal actions, finite numbers, whole games. Trajectory files of Pokémon battles are summed up as by `ludory pokemon stats`; labels from which nothing can be learned are a fault.
@@ -42,7 +42,8 @@ def run(argv: list[str]) -> int:
     known = formats_that("read")
     chosen = parse(with_formats(_Options, known.values()), argv, "check data")
     paths = [file for path in chosen.paths for file in _matches(path)]
-    found = as_chosen(_common_format(paths, known), chosen).check(paths)
+    one = as_chosen(_common_format(paths, known), chosen)
+    found = one.check(paths, game_of(one, chosen))
     print(json.dumps(found.summary, indent=2) if chosen.json else "\n".join(map(visible, found.lines)))
     return 0 if found.sound else 1
 

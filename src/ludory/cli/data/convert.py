@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.formats import as_chosen, formats_that, with_formats
-from ludory.cli.common.options import GameId, GameOptions, Maybe
+from ludory.cli.common.formats import WithGame, as_chosen, formats_that, game_of, with_formats
+from ludory.cli.common.options import Maybe
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -23,7 +23,7 @@ OWN, DEFAULT = "ludory", "minari"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(GameOptions):
+class _Options(WithGame):
     """Write recorded games of another format as a dataset that learners read, or a dataset in another format.
 
     `ludory list formats` says what each format is.
@@ -39,8 +39,6 @@ class _Options(GameOptions):
     """With --from ludory: the format to write (default: minari)."""
     out: Annotated[str, arg(metavar="DIR")]
     """Folder to make."""
-    game: Maybe[GameId] = None
-    """What was played, where the sources do not say it; recorder: Arena2P-v0 or another, so that its learners take the dataset."""
     shard_games: Annotated[int, arg(metavar="N")] = 1000
     """Games in one file."""
 
@@ -68,8 +66,7 @@ def run(argv: list[str]) -> int:
 
     from ludory.data.shards import write_dataset
 
-    game = chosen.game or known.default_game
-    stored, rows = known.read(chosen.sources, chosen.make(game) if game else None), list[int]()
+    stored, rows = known.read(chosen.sources, game_of(known, chosen)), list[int]()
     found = write_dataset(chosen.out, stored.header, _counted(stored.parts, rows), chosen.shard_games)
     _say([*(f"left out: {problem}" for problem in stored.left_out), *stored.notes])
     print(f"{found.games:,} games, {sum(rows):,} decisions in {chosen.out}")

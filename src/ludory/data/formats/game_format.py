@@ -112,11 +112,8 @@ class GameFormat:
         """
         raise NotImplementedError
 
-    def check(self, paths: Sequence[str]) -> CheckedGames:
-        """Read all of every path, and sum it up."""
-        from ludory.envs.make import make_game
-
-        game = make_game(self.default_game) if self.default_game else None
+    def check(self, paths: Sequence[str], game: Game | None = None) -> CheckedGames:
+        """Read all of every path, as `read`, and sum it up."""
         stored = {path: self.read([path], game) for path in paths}
         summaries = {path: _summary(one) for path, one in stored.items()}
         lines = [line for path, one in summaries.items() for line in _lines(path, one, stored[path].notes)]

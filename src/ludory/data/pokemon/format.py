@@ -38,7 +38,7 @@ class BattleTrajectoryFormat(GameFormat):
         notes += [f"ignored, no number: {name} in {count:,} steps" for name, count in battles.ignored.items()]
         return StoredGames(battles.header, battles.parts(), battles.skipped, notes)
 
-    def check(self, paths: Sequence[str]) -> CheckedGames:
+    def check(self, paths: Sequence[str], game: Game | None = None) -> CheckedGames:
         """Statistics; labels from which nothing can be learned are a fault."""
         from .statistics import statistics_lines, statistics_of
 

@@ -76,7 +76,7 @@ class _TickFormat(GameFormat):
         notes = [f"left out, fewer than 2 steps: {stream}" for stream in data.short]
         return StoredGames(header, [columns], list(map(str, data.flaws)), notes)
 
-    def check(self, paths: Sequence[str]) -> CheckedGames:
+    def check(self, paths: Sequence[str], game: Game | None = None) -> CheckedGames:
         """Sum up all files, of both formats."""
         from .summary import summary_lines, summary_of
 
