@@ -56,6 +56,10 @@ def _is_class(loaded: object) -> bool:
     return isinstance(loaded, type)
 
 
+def _is_format(loaded: object) -> bool:
+    return isinstance(loaded, type) and any(base.__name__ == "GameFormat" for base in loaded.__mro__)
+
+
 def _has_run(loaded: object) -> bool:
     return callable(getattr(loaded, "run", None))
 
@@ -88,4 +92,4 @@ viewers: Registry[Any] = Registry(
 jobs: Registry[Command] = Registry(
     "job", builtin.JOBS, _has_run, "a module with a function run(argv)", lambda: Discovered({"ludory.jobs": []}, [])
 )
-formats: Registry[type[Any]] = Registry("format", builtin.FORMATS, _is_class, "a subclass of ludory.data.GameFormat")
+formats: Registry[type[Any]] = Registry("format", builtin.FORMATS, _is_format, "a subclass of ludory.data.GameFormat")

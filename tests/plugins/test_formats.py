@@ -58,7 +58,11 @@ def _forget() -> None:
 def folder(install: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to work in, with a file of walks and both packages installed."""
     install("walks", {"ludory.formats": "walks = walks:Walks"}, {"walks": WALKS})
-    install("moves", {"ludory.formats": "moves = moves:Moves\nruined = nowhere:Nothing"}, {"moves": MOVES})
+    install(
+        "moves",
+        {"ludory.formats": "moves = moves:Moves\nruined = nowhere:Nothing\nwrong = json:JSONDecoder"},
+        {"moves": MOVES},
+    )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.walks.csv").write_text("walk,place,move,reward\n0,0,1,0\n0,1,1,1\n1,0,0,-1\n")
     _forget()
@@ -88,6 +92,15 @@ def test_a_near_name_of_a_foreign_format_is_suggested(folder: Path, capsys: pyte
     (folder / "bad.walks.csv").write_text("walk,place\n0,0\n")
     assert main(["check", "data", "bad.walks.csv"]) == 2
     assert "bad.walks.csv, line 2" in capsys.readouterr().err
+
+
+def test_a_broken_format_is_named_and_hides_no_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "ruined" not in known_formats()
+    main(["doctor"])
+    said = capsys.readouterr().out
+    assert "format ruined of moves" in said
+    assert "format wrong of moves" in said
+    assert "must be a subclass of ludory.data.GameFormat" in said
 
 
 def test_games_are_recorded_and_written_in_a_foreign_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,6 +142,7 @@ def _plugins() -> Iterator[Finding]:
         plugins.commands,
         plugins.pages,
         plugins.viewers,
+        plugins.formats,
     ]
     broken = {(offer.distribution, offer.problem) for registry in registries for offer in registry.broken()}
     imported = 0

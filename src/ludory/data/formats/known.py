@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -16,14 +17,10 @@ from .game_format import GameFormat
 @cache
 def known_formats() -> dict[str, GameFormat]:
     """All formats by id, without those of packages that are broken, which `ludory doctor` names."""
-    found = {}
+    found: dict[str, GameFormat] = {}
     for id in formats.ids():
-        try:
-            kind = formats.load(id)
-        except PluginError:
-            continue
-        if issubclass(kind, GameFormat):
-            found[id] = kind()
+        with suppress(PluginError):
+            found[id] = formats.load(id)()
     return found
 
 

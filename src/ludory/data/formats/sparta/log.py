@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.data.columns import UNKNOWN_SEED, Columns
-from ludory.data.formats.hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
 from ludory.data.formats.json_fields import is_count
 from ludory.data.formats.json_records import TORN, Problems, Record, json_records
 from ludory.data.header import ExtraColumn, TrajectoryHeader, header_of
@@ -22,6 +21,7 @@ from ludory.errors import LogFormatError, OptionError
 from ludory.reading import shown
 
 from .fields import MOST_ID, OPTIONAL, REQUIRED, LoggedDecision, read_step
+from .orders import fitting_orders, hanabi_sizes, ludory_ids
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
 BOMBS = ("zero", "keep")
