@@ -127,6 +127,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("serve --port 99999", "--port 99999: must be 0 to 65535"),
     ("serve --runs missing", "--runs missing: there is no such folder; name one that exists"),
     ("check data empty", "must be a file or folder with files called"),
+    ("check data emty", "emty: no such file; must be a file or folder with files called"),
+    ("check data emty", "did you mean empty?"),
     ("check data", "PATH... is missing; e.g. ludory check data games"),
     ("check rooms a", "must be two: ludory check rooms A B"),
     ("convert missing --from sparta --out c", "missing, field 'file': got [Errno 2]"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from glob import glob
 from pathlib import Path
 from typing import Annotated
@@ -64,8 +65,11 @@ def _common_format(paths: Sequence[str], known: Mapping[str, GameFormat]) -> Gam
     first, one = next(((path, one) for path, one in found.items() if one is not None), ("", None))
     if one is None:
         patterns = dict.fromkeys(pattern for kind in known.values() for pattern in kind.files)
-        got = "no such file" if not Path(paths[0]).exists() else f"of none of the formats {', '.join(known)}"
-        raise DataError(f"{paths[0]}: {got}; must be a file or folder with files called {', '.join(patterns)}")
+        lost = Path(paths[0])
+        got = f"of none of the formats {', '.join(known)}" if lost.exists() else "no such file"
+        beside = [file.name for file in lost.parent.iterdir()] if lost.parent.is_dir() and not lost.exists() else []
+        hint = "".join(f"; did you mean {lost.parent / near}?" for near in get_close_matches(lost.name, beside, 1))
+        raise DataError(f"{lost}: {got}; must be a file or folder with files called {', '.join(patterns)}{hint}")
     for path, other in found.items():
         if other is None or (other.family or other.id) != (one.family or one.id):
             raise OptionError(f"{path}: is not {one.title}, as {first} is; check it alone")
