@@ -445,6 +445,9 @@ class Game:
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_game` was called with: enough to make the same game again."""
+    family: str = ""
+    """Name of the rules that several ids share, such as "hanabi". What packages offer for a game (`ludory.plugins.hook_of`) is registered
+    under its family, else under its id."""
     engine: Callable[..., Any] | None = None
     """Makes the `Engine` of a game whose rules run elsewhere; usually a subclass of `ludory.envs.engine.external.ExternalEngine`.
 

@@ -11,6 +11,8 @@ ludory.commands: modules with a function `run(argv) -> int`
 ludory.pages: objects `ludory.web.page.Page`, pages of the server of `ludory serve`
 ludory.viewers: objects `ludory.data.viewing.viewer.Viewer`, which show recorded games of a format
 ludory.formats: subclasses of `GameFormat`
+ludory.beliefs: functions `make(game) -> GameBeliefs | None`, by family or id of a game
+ludory.analysts: functions `make(game) -> GameAnalysis | None`, likewise
 """
 
 from __future__ import annotations
@@ -22,21 +24,26 @@ if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's plugins room; type `import ludory.plugins`")
 
 from . import builtin
+from .call import hook_of
 from .discovery import Discovered
 from .entry import Entry
 from .registry import Description, Registry
 
 __all__ = [
+    "LISTED",
     "Command",
     "Description",
     "Entry",
     "Registry",
     "agents",
     "algorithms",
+    "analysts",
+    "beliefs",
     "benchmarks",
     "commands",
     "formats",
     "games",
+    "hook_of",
     "jobs",
     "makers",
     "networks",
@@ -93,3 +100,27 @@ jobs: Registry[Command] = Registry(
     "job", builtin.JOBS, _has_run, "a module with a function run(argv)", lambda: Discovered({"ludory.jobs": []}, [])
 )
 formats: Registry[type[Any]] = Registry("format", builtin.FORMATS, _is_format, "a subclass of ludory.data.GameFormat")
+beliefs: Registry[Callable[..., object]] = Registry(
+    "belief", builtin.BELIEFS, callable, "a function make(game) that returns a GameBeliefs or None"
+)
+analysts: Registry[Callable[..., object]] = Registry(
+    "analyst", builtin.ANALYSTS, callable, "a function make(game) that returns a GameAnalysis or None"
+)
+
+LISTED: dict[str, Registry[Any]] = {
+    registry.group.removeprefix("ludory."): registry
+    for registry in (
+        games,
+        agents,
+        networks,
+        algorithms,
+        benchmarks,
+        commands,
+        formats,
+        viewers,
+        pages,
+        beliefs,
+        analysts,
+    )
+}
+"""The registries that `ludory list` shows, by what it calls them."""

@@ -383,6 +383,13 @@ JOBS = (
 )
 """Commands whose name is a verb and a word behind it."""
 
+BELIEFS = (
+    Entry("hanabi", "ludory.agents.hanabi.joint_search:beliefs", "exact sets of hands; two seats can search together"),
+    Entry("texas42", "ludory.agents.texas42.play.belief:beliefs", "worlds dealt anew at every decision"),
+)
+
+ANALYSTS: tuple[Entry, ...] = ()
+
 _LAST_MAN_STANDING = "ludory.data.formats.last_man_standing.format:"
 
 FORMATS = (

@@ -19,6 +19,8 @@ GROUPS = (
     "ludory.pages",
     "ludory.viewers",
     "ludory.formats",
+    "ludory.beliefs",
+    "ludory.analysts",
 )
 
 

@@ -13,11 +13,13 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from ludory.errors import LudoryError, PluginError, UnknownIdError
 
 from .discovery import Broken, Discovered, discover, plugins_off
-from .entry import TARGET, Entry, split_version
+from .entry import ID, TARGET, Entry, split_version
 from .requirements import missing_dependency
 from .source import find_module
 
 T = TypeVar("T")
+THIS_PROCESS = "this process"
+"""In the place of the package of what was registered by `Registry.add`."""
 
 
 class Description(NamedTuple):
@@ -53,6 +55,7 @@ class Registry(Generic[T]):
     ) -> None:
         self.kind, self.group = kind, f"ludory.{kind}s"
         self._builtins, self._accepts, self._wanted, self._discovered = builtins, accepts, wanted, discovered
+        self._added: dict[str, T] = {}
 
     @cached_property
     def _offers(self) -> dict[str, list[Entry]]:
@@ -60,6 +63,23 @@ class Registry(Generic[T]):
         for entry in [*self._builtins, *self._discovered().entries[self.group]]:
             offers.setdefault(entry.id, []).append(entry)
         return offers
+
+    def add(self, id: str, thing: T, summary: str = "") -> None:
+        """Register `thing` in this process only, as a package does for all by an entry point. Adding it again replaces it.
+
+        Raises:
+            PluginError: the id is not a name or a package has it, or `thing` is not of this kind.
+        """
+        if not ID.fullmatch(id):
+            raise PluginError(f"{self.kind} {id!r}: an id is a name such as Mine-v0 or family/name")
+        if id in self._offers and id not in self._added:
+            raise PluginError(f"{self.kind} {id!r} is of the package {self.get(id).distribution}; choose another id")
+        if not self._accepts(thing):
+            raise PluginError(f"{self.kind} {id!r} is a {type(thing).__name__}, must be {self._wanted}")
+        self._added[id], self._offers[id] = thing, [Entry(id, "__main__", summary, distribution=THIS_PROCESS)]
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._offers
 
     def ids(self) -> list[str]:
         """All ids: built-in ones in the order of their table, then plugins by package and name."""
@@ -121,13 +141,13 @@ class Registry(Generic[T]):
             entry, problem = (self._offers[id][0] if id in self.schemes() else self.get(id)), ""
         except PluginError as error:
             entry, problem = (self._offers.get(id) or self._offers.get(scheme) or self._newest(id))[0], str(error)
-        problem = problem or _module_problem(entry)
+        problem = problem or ("" if entry.id in self._added else _module_problem(entry))
         return Description(entry.id, entry.summary, entry.distribution, entry.target, entry.fixed, problem)
 
     def package_of(self, id: str) -> str:
         """Package to install for an id, such as "ludory-nim==0.1.0"; "" for Ludory's own ids."""
         distribution = self.get(id).distribution
-        return "" if distribution == "ludory" else f"{distribution}=={metadata.version(distribution)}"
+        return "" if distribution in ("ludory", THIS_PROCESS) else f"{distribution}=={metadata.version(distribution)}"
 
     def load(self, id: str) -> T:
         """Import the object of an id.
@@ -137,6 +157,8 @@ class Registry(Generic[T]):
             PluginError: two packages provide it, it lacks a dependency (the message has the `pip install` to type), or it is broken.
         """
         entry = self.get(id)
+        if entry.id in self._added:
+            return self._added[entry.id]
         loaded = self._import(entry)
         if not self._accepts(loaded):
             raise PluginError(

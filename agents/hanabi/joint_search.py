@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.agent import KernelAgent
-from ludory.agents.hanabi.beliefs.hand_range import HandRange, known_record
+from ludory.agents.hanabi.beliefs.hand_range import HandBelief, HandRange, known_record
 from ludory.agents.hanabi.beliefs.hand_sets import Hands
+from ludory.agents.hanabi.bots.agents import is_hanabi
 from ludory.agents.make import make_agent
-from ludory.agents.search.belief import Draw
+from ludory.agents.search.belief import Draw, GameBeliefs
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
 from ludory.agents.search.rollouts import RolloutSearch, SearchDecision, SearchResult
-from ludory.agents.search.sparta import Searcher, searches_jointly
+from ludory.agents.search.sparta import Searcher
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
@@ -94,10 +95,8 @@ class JointSparta(Searcher):
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name}, joint=True)"
         super().__init__(game)
-        if not searches_jointly(game):
-            raise OptionError(
-                f"{self.name} plays Hanabi for two only, got {game.id or game.facts.name}; try Hanabi2P-v0"
-            )
+        if not is_hanabi(game) or game.facts.players != 2:
+            raise OptionError(f"{self.name} plays Hanabi for two only, got {game.name}; try Hanabi2P-v0")
         if range_max is not None and (not isinstance(range_max, int) or range_max < 1):
             raise OptionError(f"range_max={range_max!r}: must be an integer of at least 1, or none")
         if not isinstance(bot, KernelAgent):
@@ -238,3 +237,12 @@ class JointSparta(Searcher):
         self._answers[place] = action
         if len(self._answers) > KEPT_ANSWERS:
             self._answers.popitem(last=False)
+
+
+def beliefs(game: Game) -> GameBeliefs | None:
+    """The exact hands that a seat may hold; two seats can also search together."""
+    if not is_hanabi(game):
+        return None
+    return GameBeliefs(
+        lambda blueprint, seat, particles: HandBelief(blueprint, seat), JointSparta if game.facts.players == 2 else None
+    )

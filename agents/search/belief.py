@@ -1,12 +1,19 @@
-"""`Belief`: what a search needs of a belief, worlds drawn from those that a seat considers possible."""
+"""`Belief`: worlds drawn from those that a seat considers possible; `GameBeliefs`: those that a game brings along for searches."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from ludory import plugins
 from ludory.agents.seat import Seat, SeatMove
+from ludory.envs.game import Game
+
+if TYPE_CHECKING:
+    from .blueprint import Blueprint
+    from .sparta import Searcher
 
 
 class Draw(NamedTuple):
@@ -32,3 +39,25 @@ class Belief(Protocol):
 
     def draw(self, seat: Seat, count: int, key: int) -> Draw:
         """`count` worlds, a function of `key`."""
+
+
+class GameBeliefs(NamedTuple):
+    """What a game offers to searches: `ludory.beliefs` has functions `make(game) -> GameBeliefs | None` by family or id of the game."""
+
+    belief: Callable[[Blueprint, int, int], Belief]
+    """`belief(blueprint, seat, particles)`: of `seat` at the start of a game in which all others play `blueprint`.
+
+    particles: worlds to keep, for beliefs that do not list all of them.
+    """
+    joint: Callable[..., Searcher] | None = None
+    """`joint(game, blueprint, rollouts, threshold, errors, seed, range_max, halving)`: plays all seats, each of which can repeat the
+    searches of the others. None: only one seat of a game may search."""
+
+
+def beliefs_of(game: Game) -> GameBeliefs | None:
+    """What a game offers to searches; None: nothing of its own.
+
+    Raises:
+        PluginError: the package that offers it is broken.
+    """
+    return plugins.hook_of(plugins.beliefs, game, GameBeliefs)

@@ -12,7 +12,6 @@ from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import on_host
-from ludory.envs.game import Game
 
 from .belief import Draw
 from .blueprint import Blueprint, Memories, engine_of, records_of
@@ -174,14 +173,3 @@ class ParticleBelief:
         engine: KernelEngine = engine_of(self.blueprint.game, particles.worlds)
         same = (engine.observe(self.seat) == seen).reshape(len(particles.worlds), -1).all(axis=1)
         return particles.at(np.flatnonzero(same))
-
-
-def rewind_of(game: Game) -> Rewind | None:
-    """The `Rewind` of a game, None if there is none."""
-    from ludory.envs.texas42.rules import step, step_play
-
-    if game.has_kernel("step", step) or game.has_kernel("step", step_play):
-        from ludory.agents.texas42.play.belief import rewind
-
-        return rewind
-    return None

@@ -22,9 +22,9 @@ from ludory.envs.game import Game
 from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
-from .belief import Belief
+from .belief import Belief, beliefs_of
 from .blueprint import Blueprint, make_blueprint
-from .particles import ParticleBelief, rewind_of
+from .particles import ParticleBelief
 from .rollouts import RolloutSearch, SearchDecision
 
 
@@ -106,8 +106,8 @@ class SpartaNotes:
 class Sparta(Searcher):
     """Plays out every legal action in the same drawn worlds, all seats on the blueprint, and takes the best one.
 
-    Worlds come from the posterior given that the others play the blueprint. It is exact in Hanabi with a rule bot; otherwise see
-    `ParticleBelief` and `NetworkBlueprint`. The blueprint's own action is kept unless another is better by `threshold`
+    Worlds come from the posterior given that the others play the blueprint, by the game's own belief (`GameBeliefs`), else by
+    `ParticleBelief`; for networks see also `NetworkBlueprint`. The blueprint's own action is kept unless another is better by `threshold`
     and by `errors`. Deterministic for a `seed`, unless `seconds` is given.
 
     Args:
@@ -173,7 +173,8 @@ class Sparta(Searcher):
         searching = _searching.setdefault(engine, seat)
         if searching != seat and not self.unsound:
             bot, own = self.blueprint.agent.name, self.name[:-1]
-            both = f"let both search together with {own}, joint=True), " if searches_jointly(self.game) else ""
+            offered = beliefs_of(self.game)
+            both = f"let both search together with {own}, joint=True), " if offered and offered.joint else ""
             raise OptionError(
                 f"{self.name} searches in seat {searching} and in seat {seat} of the same games: each would take the other for "
                 f"{bot}, which it is not; give the other seats {bot}, {both}or type {own}, unsound=True)"
@@ -205,34 +206,23 @@ class Sparta(Searcher):
         return found.action
 
 
-def searches_jointly(game: Game) -> bool:
-    """Whether two seats can search together: in Hanabi for two."""
-    from ludory.envs.hanabi.rules import legal
-
-    return game.has_kernel("legal", legal) and game.facts.players == 2
-
-
 def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callable[[int], Belief]:
-    """Returns a function that makes the belief of a seat.
+    """Returns a function that makes the belief of a seat: the game's own, else one of particles.
 
     Raises:
-        OptionError: the game cannot redraw what a seat does not know, or `particles` is below 1.
+        OptionError: the game offers no belief and cannot redraw what a seat does not know, or `particles` is below 1.
     """
-    from ludory.envs.hanabi.rules import legal
-
     game = blueprint.game
-    if game.has_kernel("legal", legal):
-        from ludory.agents.hanabi.beliefs.hand_range import HandBelief
-
-        return lambda seat: HandBelief(blueprint, seat)
-    if not game.redeals:
+    offered = beliefs_of(game)
+    if not offered and not game.redeals:
         raise OptionError(
             f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} cannot do (it has no `redeal`); "
             "try Hanabi2P-v0"
         )
     if not isinstance(particles, int) or particles < 1:
         raise OptionError(f"particles={particles!r}: must be an integer of at least 1")
-    return lambda seat: ParticleBelief(blueprint, seat, particles, rewind_of(game))
+    make = offered.belief if offered else ParticleBelief
+    return lambda seat: make(blueprint, seat, particles)
 
 
 def make(
@@ -251,7 +241,7 @@ def make(
     device: str = "cpu",
     halving: bool = False,
 ) -> Searcher:
-    """`sparta(hanabi/smartbot)`, a `Sparta`; with joint=True, for both seats of a game for two, a `JointSparta`.
+    """`sparta(hanabi/smartbot)`, a `Sparta`; with joint=True, for all seats of a game, what it offers as `GameBeliefs.joint`.
 
     Raises:
         OptionError: as these.
@@ -264,6 +254,10 @@ def make(
             "sparta(joint=True) takes rollouts, threshold, errors, seed, range_max and halving; a search must come out the same in both seats, "
             "so it cannot be cut short by seconds"
         )
-    from ludory.agents.hanabi.joint_search import JointSparta
-
-    return JointSparta(game, blueprint, rollouts, threshold, errors, seed, range_max, halving)
+    offered = beliefs_of(game)
+    if not offered or not offered.joint:
+        raise OptionError(
+            f"sparta(joint=True) plays games whose seats can repeat each other's searches, and {game.name} has no such search; "
+            "try Hanabi2P-v0, or leave joint out"
+        )
+    return offered.joint(game, blueprint, rollouts, threshold, errors, seed, range_max, halving)

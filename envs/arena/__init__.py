@@ -61,6 +61,7 @@ def make_game(**options: Any) -> Game:
         progress=progress,
         pace=TICKS / TICKS_PER_DECISION,
         options=options,
+        family="arena",
     )
 
 

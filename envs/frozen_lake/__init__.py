@@ -82,6 +82,7 @@ def make_game(
         rooms=LakeRooms(size, p),
         last_move=last_move,
         shared=kept,
+        family="frozen_lake",
     )
 
 

@@ -77,6 +77,7 @@ def make_game(**options: Any) -> Game:
         consistent=partial(consistent, chosen),
         symmetry=partial(draw_colors, chosen),
         options=options,
+        family="hanabi",
     )
 
 

@@ -85,6 +85,7 @@ def make_game(
         svg=draw_svg,
         last_move=last_move,
         decision_kinds=battle_decisions(facts.observation),
+        family="pokemon",
         engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
         engine_options=ENGINE_OPTIONS,
         engine_conventions={"backend": _conventions_of_backend},

@@ -67,6 +67,7 @@ def make_game(preset: str = "simple", rooms: Any = None, levels: str = "", **opt
         consistent=partial(consistent, chosen),
         shared=shared,
         options=options | named,
+        family="sokoban",
     )
 
 

@@ -106,6 +106,7 @@ def make_game(
         rooms=drawn,
         last_move=last_move,
         shared=PuzzleBank(drawn, count, split),
+        family="sudoku",
     )
 
 

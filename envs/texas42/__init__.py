@@ -89,6 +89,7 @@ def make_play(
         svg=draw_svg,
         last_move=last_move,
         consistent=consistent,
+        family="texas42",
     )
     return with_codec(_with_start(game, start_play), None)
 
@@ -114,6 +115,7 @@ def _game(
         svg=partial(draw_svg, first_play=PLAY_0),
         last_move=last_move,
         consistent=consistent,
+        family="texas42",
         options=options,
     )
     return with_codec(_with_start(game, start_hand), rules)

@@ -29,16 +29,7 @@ def test_builtin_ids_come_first_in_the_order_of_their_table(install: Any) -> Non
 def test_every_builtin_id_is_loaded() -> None:
     from ludory import plugins
 
-    for registry in (
-        plugins.games,
-        plugins.agents,
-        plugins.networks,
-        plugins.algorithms,
-        plugins.benchmarks,
-        plugins.commands,
-        plugins.pages,
-        plugins.viewers,
-    ):
+    for registry in plugins.LISTED.values():
         for entry in registry._builtins:
             assert registry.load(entry.id) is not None
 

@@ -71,8 +71,13 @@ def make_cheatbot(game: Game) -> KernelAgent:
     return bot
 
 
+def is_hanabi(game: Game) -> bool:
+    """Whether a game has the rules of Hanabi."""
+    return game.has_kernel("legal", legal)
+
+
 def _bot(name: str, game: Game, kernels: BotKernels, privileged: bool = False) -> KernelAgent:
-    if not game.has_kernel("legal", legal):
+    if not is_hanabi(game):
         raise OptionError(f"{name} plays Hanabi only, got {game.id or game.facts.name}; try Hanabi2P-v0")
     return KernelAgent(name, kernels, privileged)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.search.belief import GameBeliefs
+from ludory.agents.search.particles import ParticleBelief
 from ludory.agents.texas42.bidding.hand_cues import CUES
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.storage import new_records
@@ -15,6 +18,7 @@ from ludory.envs.texas42.worlds import Worlds
 
 from .choice import Question
 from .fast_policy import OF_PIMC, QuickPolicyWeights
+from .pimc import is_texas42
 from .play_outs import play_out_rows, weigh_rows
 
 
@@ -95,3 +99,8 @@ def rewind(before: NDArray[Any], worlds: NDArray[Any]) -> NDArray[Any] | None:
     played = before["dealt"][0] & ~before["held"][0]
     then["dealt"], then["held"] = worlds["dealt"], worlds["dealt"] & ~played
     return then
+
+
+def beliefs(game: Game) -> GameBeliefs | None:
+    """Particles that are taken back to the moves of the past by `rewind`."""
+    return GameBeliefs(partial(ParticleBelief, rewind=rewind)) if is_texas42(game) else None

@@ -100,13 +100,18 @@ class PimcAgent(SeatAgent):
         return self._averager.tiles(questions)
 
 
+def is_texas42(game: Game) -> bool:
+    """Whether a game has the rules of Texas 42."""
+    return game.has_kernel("step", step) or game.has_kernel("step", step_play)
+
+
 def check_texas42(name: str, game: Game) -> None:
     """Check that the game is Texas 42.
 
     Raises:
         OptionError: the game is not Texas 42.
     """
-    if not (game.has_kernel("step", step) or game.has_kernel("step", step_play)):
+    if not is_texas42(game):
         raise OptionError(f"{name} plays Texas 42 only, got {game.id or game.facts.name}; try Texas42-v0")
 
 

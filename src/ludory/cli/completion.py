@@ -11,9 +11,9 @@ from tyro.conf import Positional
 from ludory import plugins
 from ludory.arguments import Option, describe
 from ludory.errors import LudoryError
+from ludory.plugins import LISTED
 
 from .common.parser import parse
-from .list import KINDS
 
 JOBS_ONLY = ("bench", "pokemon", "spa")
 """Commands whose jobs import numba or torch: only the names of the jobs are completed."""
@@ -71,7 +71,7 @@ def run(argv: list[str]) -> int:
 
 def _places(verb: str) -> Iterator[Completions]:
     if verb == "list":  # it reads its arguments by itself
-        yield Completions((verb,), [*KINDS, "--json", "--help"], {})
+        yield Completions((verb,), [*LISTED, "--json", "--help"], {})
         return
     try:
         command: Any = plugins.commands.load(verb)
@@ -107,7 +107,7 @@ def _below(run: Callable[[list[str]], int], path: tuple[str, ...], argv: list[st
 
 def _values(option: Option) -> list[str]:
     if option.field in IDS_OF:
-        return KINDS[IDS_OF[option.field]].ids()
+        return LISTED[IDS_OF[option.field]].ids()
     return list(option.choices)
 
 

@@ -14,7 +14,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ludory import plugins
 from ludory.errors import LudoryError
@@ -133,17 +133,7 @@ def _packages() -> Iterator[Finding]:
 
 def _plugins() -> Iterator[Finding]:
     """Import what other packages bring, and name what fails."""
-    registries: list[plugins.Registry[Any]] = [
-        plugins.games,
-        plugins.agents,
-        plugins.networks,
-        plugins.algorithms,
-        plugins.benchmarks,
-        plugins.commands,
-        plugins.pages,
-        plugins.viewers,
-        plugins.formats,
-    ]
+    registries = list(plugins.LISTED.values())
     broken = {(offer.distribution, offer.problem) for registry in registries for offer in registry.broken()}
     imported = 0
     for registry in registries:

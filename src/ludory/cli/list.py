@@ -8,34 +8,21 @@ from typing import Any, Literal
 from ludory import plugins
 from ludory.agents.pretrained.cards import read_card
 from ludory.arguments import Option, scan
-from ludory.plugins import Description, Registry
+from ludory.plugins import LISTED, Description
 from ludory.plugins.source import arguments_of
 from ludory.visible import visible
-
-KINDS: dict[str, Registry[Any]] = {
-    "games": plugins.games,
-    "agents": plugins.agents,
-    "networks": plugins.networks,
-    "algorithms": plugins.algorithms,
-    "benchmarks": plugins.benchmarks,
-    "commands": plugins.commands,
-    "pages": plugins.pages,
-    "viewers": plugins.viewers,
-    "formats": plugins.formats,
-}
-
 
 HELP = f"""usage: ludory list [--json] [KIND]
 
 Show what is installed, plugins included.
 
-  KIND        {", ".join(KINDS)} (default: all)
+  KIND        {", ".join(LISTED)} (default: all)
   --json      print one JSON object, for programs
   -h, --help  show this page
 
 Example: ludory list games"""
 OPTIONS = [
-    Option("kind", (), Literal[tuple(KINDS)], None, True, False, False, True, None),
+    Option("kind", (), Literal[tuple(LISTED)], None, True, False, False, True, None),
     Option("json", ("--json",), bool, None, False, False, False, False, False),
 ]
 """Written down here: the library that reads them from a dataclass takes longer to import than all that is done here."""
@@ -55,7 +42,7 @@ def run(argv: list[str]) -> int:
         print(HELP)
         return 0
     found.check()
-    kinds = found.words["kind"][0] if "kind" in found.words else list(KINDS)
+    kinds = found.words["kind"][0] if "kind" in found.words else list(LISTED)
     if "json" in found.words:
         print(json.dumps({kind: _rows(kind) for kind in kinds} | {"broken": _broken(kinds)}, indent=2))
     else:
@@ -66,7 +53,7 @@ def run(argv: list[str]) -> int:
 
 
 def _descriptions(kind: str) -> list[Description]:
-    registry = KINDS[kind]
+    registry = LISTED[kind]
     return [registry.describe(id) for id in [*registry.ids(), *registry.schemes()]]
 
 
@@ -87,7 +74,7 @@ def _arguments(network: str) -> str:
 
 
 def _broken(kinds: list[str]) -> list[dict[str, str]]:
-    return list({offer: offer._asdict() for kind in kinds for offer in KINDS[kind].broken()}.values())
+    return list({offer: offer._asdict() for kind in kinds for offer in LISTED[kind].broken()}.values())
 
 
 def _table(kind: str) -> str:

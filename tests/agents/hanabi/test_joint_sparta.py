@@ -125,7 +125,7 @@ def test_one_agent_plays_both_seats() -> None:
 @pytest.mark.parametrize(
     ("spec", "game", "message"),
     [
-        ("sparta(hanabi/smartbot, joint=True)", "Hanabi3P-v0", "Hanabi for two only, got Hanabi3P-v0"),
+        ("sparta(hanabi/smartbot, joint=True)", "Hanabi3P-v0", "Hanabi3P-v0 has no such search; try Hanabi2P-v0"),
         ("sparta(hanabi/smartbot, joint=True, range_max=0)", "Hanabi2P-v0", "range_max=0: must be an integer"),
         ("sparta(hanabi/smartbot, joint=True, seconds=1)", "Hanabi2P-v0", "cannot be cut short by seconds"),
         ("sparta(hanabi/cheatbot, joint=True)", "Hanabi2P-v0", "looks at hidden cards"),
@@ -134,6 +134,8 @@ def test_one_agent_plays_both_seats() -> None:
 def test_wrong_specs_are_refused(spec: str, game: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         make_agent(spec, game)
+    with pytest.raises(OptionError, match="Hanabi for two only, got Hanabi3P-v0"):
+        JointSparta(make_game("Hanabi3P-v0"), BOT)
 
 
 @pytest.mark.slow

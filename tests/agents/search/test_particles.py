@@ -15,8 +15,8 @@ from support.chi_squared import assert_frequencies
 from ludory.agents.agent import BotKernels, KernelAgent
 from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.search.blueprint import make_blueprint
-from ludory.agents.search.particles import ParticleBelief, rewind_of
-from ludory.agents.search.sparta import Sparta
+from ludory.agents.search.particles import ParticleBelief
+from ludory.agents.search.sparta import Sparta, belief_maker
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.kernels import kernel
@@ -70,7 +70,9 @@ class Play:
         blueprint = make_blueprint(bot, game, "this test")
         self.seat, self.history, self.bot = seat, list[SeatMove](), bot
         self.memories = [bot.initial_memory(1) for _ in range(game.facts.players)]
-        self.belief = ParticleBelief(blueprint, seat, counts, rewind_of(game))
+        belief = belief_maker(blueprint, "this test", counts)(seat)
+        assert isinstance(belief, ParticleBelief)
+        self.belief = belief
 
     def view(self) -> Seat:
         return Seat(self.engine, self.seat, 0, self.history)
