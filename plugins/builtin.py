@@ -388,7 +388,17 @@ BELIEFS = (
     Entry("texas42", "ludory.agents.texas42.play.belief:beliefs", "worlds dealt anew at every decision"),
 )
 
-ANALYSTS: tuple[Entry, ...] = ()
+_PUZZLES = "ludory.agents.puzzles.analysis:analysis"
+
+ANALYSTS = (
+    Entry(
+        "hanabi", "ludory.agents.hanabi.analysis:analysis", "rule bots play on in exact beliefs; hands as probabilities"
+    ),
+    Entry("texas42", "ludory.agents.texas42.analysis:analysis", "E[Q] in solved worlds; who may hold which tile"),
+    Entry("sokoban", _PUZZLES, "plans with the fewest pushes"),
+    Entry("frozen_lake", _PUZZLES, "value iteration over the actions that are left"),
+    Entry("sudoku", _PUZZLES, "the solution of the grid as it stands"),
+)
 
 _LAST_MAN_STANDING = "ludory.data.formats.last_man_standing.format:"
 

@@ -23,7 +23,7 @@ from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Draw, GameBeliefs
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
 from ludory.agents.search.rollouts import RolloutSearch, SearchDecision, SearchResult
-from ludory.agents.search.sparta import Searcher
+from ludory.agents.search.searcher import Searcher
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game

@@ -13,7 +13,7 @@ from ludory.envs.game import Game
 
 if TYPE_CHECKING:
     from .blueprint import Blueprint
-    from .sparta import Searcher
+    from .searcher import Searcher
 
 
 class Draw(NamedTuple):

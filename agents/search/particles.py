@@ -12,8 +12,9 @@ from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import on_host
+from ludory.errors import OptionError
 
-from .belief import Draw
+from .belief import Belief, Draw, beliefs_of
 from .blueprint import Blueprint, Memories, engine_of, records_of
 
 Rewind = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any] | None]
@@ -173,3 +174,22 @@ class ParticleBelief:
         engine: KernelEngine = engine_of(self.blueprint.game, particles.worlds)
         same = (engine.observe(self.seat) == seen).reshape(len(particles.worlds), -1).all(axis=1)
         return particles.at(np.flatnonzero(same))
+
+
+def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callable[[int], Belief]:
+    """Returns a function that makes the belief of a seat: the game's own, else one of particles.
+
+    Raises:
+        OptionError: the game offers no belief and cannot redraw what a seat does not know, or `particles` is below 1.
+    """
+    game = blueprint.game
+    offered = beliefs_of(game)
+    if not offered and not game.redeals:
+        raise OptionError(
+            f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} cannot do (it has no `redeal`); "
+            "try Hanabi2P-v0"
+        )
+    if not isinstance(particles, int) or particles < 1:
+        raise OptionError(f"particles={particles!r}: must be an integer of at least 1")
+    make = offered.belief if offered else ParticleBelief
+    return lambda seat: make(blueprint, seat, particles)

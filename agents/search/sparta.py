@@ -5,17 +5,14 @@ Source: Lerer et al., Improving Policies via Search in Cooperative Partially Obs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ludory.agents.agent import Agent
-from ludory.agents.draws import Keys
 from ludory.agents.make import make_agent
-from ludory.agents.seat import Seat, SeatAgent, SeatMove
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
@@ -23,63 +20,10 @@ from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
 from .belief import Belief, beliefs_of
-from .blueprint import Blueprint, make_blueprint
-from .particles import ParticleBelief
+from .blueprint import make_blueprint
+from .particles import belief_maker
 from .rollouts import RolloutSearch, SearchDecision
-
-
-class Searcher(SeatAgent):
-    """Base of agents that search from a blueprint, whose results can be recorded.
-
-    Its notes of a game have `decisions`, the search before each of its own moves that was not forced; `contradictions`, the number of
-    moves by others that the blueprint would not have made; and `key`, a number that its draws depend on.
-    """
-
-    blueprint: Blueprint
-    search: RolloutSearch
-    blueprint_spec: str | None = None
-    """The blueprint's spec, such as an id or a checkpoint's path, if it was given by name."""
-    alone: bool = True
-    """Whether only one seat of a game may search."""
-
-    @property
-    def partner(self) -> Agent:
-        """The agent assumed in the other seats."""
-        return self.blueprint.agent
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Settings of the search apart from its seed, as plain values."""
-        found = self.search
-        return {
-            "blueprint": self.blueprint_spec or self.partner.name,
-            "rollouts": found.rollouts,
-            "threshold": found.threshold,
-            "errors": found.errors,
-            "seconds": found.seconds,
-        } | ({"halving": True} if found.halving else {})
-
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._seed = int(seed)
-
-    def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`. All seats share one key, which changes with every move, so that joint searches agree."""
-        memory = self.initial_memory(len(keys))
-        for note, key in zip(memory, keys, strict=True):
-            note.own.key = int(hash_rows(note.own.key, key))
-        return memory
-
-    def decisions(self, memory: Memory, row: int) -> Sequence[SearchDecision]:
-        """The searches so far in the game `row` of this seat's memory, in order."""
-        found: list[SearchDecision] = memory[row].own.decisions
-        return found
-
-    def contradictions(self, memory: Memory, row: int) -> int:
-        """Number of moves by others in the game `row` that the blueprint would have made in no possible world."""
-        found: int = memory[row].own.contradictions
-        return found
-
+from .searcher import Searcher
 
 ERRORS = 2.0
 """Standard errors by which an action must be better than the blueprint's."""
@@ -204,25 +148,6 @@ class Sparta(Searcher):
         values = self.search.confirmed(draw, found, seat.number, own.key) if self.confirm else found.paired.values
         own.decisions.append(found.decision(self.game.facts.num_actions, values, belief.size))
         return found.action
-
-
-def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callable[[int], Belief]:
-    """Returns a function that makes the belief of a seat: the game's own, else one of particles.
-
-    Raises:
-        OptionError: the game offers no belief and cannot redraw what a seat does not know, or `particles` is below 1.
-    """
-    game = blueprint.game
-    offered = beliefs_of(game)
-    if not offered and not game.redeals:
-        raise OptionError(
-            f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} cannot do (it has no `redeal`); "
-            "try Hanabi2P-v0"
-        )
-    if not isinstance(particles, int) or particles < 1:
-        raise OptionError(f"particles={particles!r}: must be an integer of at least 1")
-    make = offered.belief if offered else ParticleBelief
-    return lambda seat: make(blueprint, seat, particles)
 
 
 def make(

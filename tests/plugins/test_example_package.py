@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -89,6 +90,19 @@ result = ludory.evaluate(["nim/perfect", "random"], game="Nim-v0", games=500, se
 assert result.mean[0] > 0.9, result.mean
 """
     python(site, "-c", code)
+
+
+def test_its_analyst_values_the_moves_on_the_command_line(site: Path) -> None:
+    analyse = ["-m", "ludory", "analyse", "Nim-v0", "--option", "heaps=2", "--seed", "1", "--json"]
+    found = json.loads(python(site, *analyse, "--move", "0"))["values"]
+    assert (found["method"], found["exact"], found["unit"]) == ("exclusive-or of the heaps", True, "return")
+    assert {move["value"] for move in found["moves"]} == {1.0, -1.0}
+    assert "nim/perfect" in found["moves"][0]["agents"]
+    blunder = str(found["moves"][-1]["action"])
+    (judged,) = json.loads(python(site, *analyse, "--moves", blunder))["decisions"]
+    assert (judged["loss"], judged["mistake"]) == (2.0, True)
+    said = python(site, "-m", "ludory", "list", "analysts").splitlines()
+    assert any(line.split()[:1] == ["Nim-v0"] and line.endswith("ludory-nim") for line in said)
 
 
 def test_its_algorithm_learns_and_is_loaded_again_by_its_id(site: Path, tmp_path: Path) -> None:

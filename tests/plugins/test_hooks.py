@@ -1,7 +1,8 @@
-"""What a game of another package offers to searches is used as if it were built in."""
+"""What a game of another package offers to searches and analysts is used as if it were built in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,23 @@ from numpy.typing import NDArray
 
 from ludory import plugins
 from ludory.agents.agent import BotKernels, KernelAgent
+from ludory.agents.analysis import (
+    Analyst,
+    ExactSearch,
+    GameAnalysis,
+    HiddenCards,
+    MoveSearch,
+    StudiedPosition,
+    analysis_of,
+    mover,
+)
+from ludory.agents.analysis.positions import replay_of_moves
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.hanabi.beliefs.hand_range import HandBelief
 from ludory.agents.search.belief import Draw, GameBeliefs
 from ludory.agents.search.blueprint import Blueprint, make_blueprint
-from ludory.agents.search.particles import ParticleBelief
-from ludory.agents.search.sparta import Sparta, belief_maker, make
+from ludory.agents.search.particles import ParticleBelief, belief_maker
+from ludory.agents.search.sparta import Sparta, make
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import KEY, hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
@@ -28,6 +40,8 @@ from ludory.envs.make import make_game
 from ludory.errors import OptionError, PluginError
 from ludory.plugins import Registry, builtin
 from ludory.plugins.discovery import discover
+from ludory.web.analysis.report import PositionAnalysis
+from ludory.web.analysis.review import review
 
 assert HIGH_CARD.kernels is not None
 UNDEALT = replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(redeal=None), id="UndealtCard-v0")
@@ -146,6 +160,48 @@ def test_a_belief_of_another_form_is_refused_with_its_name(beliefs: Registry[Any
         PluginError, match=r"belief 'UndealtCard-v0' returned a type .* must return a GameBeliefs or None"
     ):
         Sparta(UNDEALT, BOT)
+
+
+class CardAnalysis(GameAnalysis):
+    """Says something of everything that a game may add to its analysis."""
+
+    def analyst(self, agent: str | None, seats: Sequence[int] | None) -> Analyst:
+        return CardAnalyst()
+
+    def hidden(
+        self, position: StudiedPosition, seat: int, analyst: Analyst | None, key: int, shown: bool
+    ) -> HiddenCards:
+        return HiddenCards("The other card", ("card",), ("low", "high"), np.array([[0.25, 0.75]]), None, "as told")
+
+    def remark(self, position: StudiedPosition) -> str:
+        return f", remarked after {position.number}"
+
+
+class CardAnalyst(Analyst):
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
+        moves = position.legal(mover(position)).tolist()
+        names = [position.name(move) for move in moves]
+        return ExactSearch(mover(position), moves, names, np.array(moves, float), "by number", "chips")
+
+
+def test_the_analysis_of_a_game_shows_what_the_game_offers(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysts: Registry[Any] = Registry("analyst", builtin.ANALYSTS, callable, "a function", discover.__wrapped__)
+    monkeypatch.setattr(plugins, "analysts", analysts)
+    replay = replay_of_moves(HIGH_CARD, 1, [0, 0])
+    assert PositionAnalysis(replay, 1, asked={}, game=HIGH_CARD).run(10)["belief"] is None
+    mine = replace(HIGH_CARD, family="cards")
+    analysts.add("cards", CardAnalysis)
+    found = PositionAnalysis(replay, 1, asked={}, game=mine).run(10)
+    assert (found["values"]["method"], found["values"]["moves"][0]["name"]) == ("by number", "raise")
+    assert found["belief"]["probabilities"] == [[0.25, 0.75]]
+    judged = list(review(replay, game=mine))
+    assert [one.loss for one in judged] == [1.0, 1.0]
+    assert [one.words.endswith(f", remarked after {number}") for number, one in enumerate(judged, 1)] == [True, True]
+
+
+@pytest.mark.parametrize("family", ["hanabi", "texas42", "sokoban", "frozen_lake", "sudoku"])
+def test_other_rules_do_not_get_the_analysis_of_their_family(family: str) -> None:
+    assert type(analysis_of(replace(HIGH_CARD, family=family))) is GameAnalysis
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from ludory.agents.analysis import positions
 from ludory.agents.make import make_agent
 from ludory.data.replay import record_replay, replay_json, write_replay
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 from ludory.web import duel, recorded
-from ludory.web.analysis import positions
 from ludory.web.app import WebSettings
 from ludory.web.pages import starting
 from ludory.web.texas42 import hand

@@ -15,8 +15,8 @@ from support.chi_squared import assert_frequencies
 from ludory.agents.agent import BotKernels, KernelAgent
 from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.search.blueprint import make_blueprint
-from ludory.agents.search.particles import ParticleBelief
-from ludory.agents.search.sparta import Sparta, belief_maker
+from ludory.agents.search.particles import ParticleBelief, belief_maker
+from ludory.agents.search.sparta import Sparta
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.kernels import kernel

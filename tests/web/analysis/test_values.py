@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import ludory
+from ludory.agents.analysis import key_at
+from ludory.agents.analysis.positions import parse_moves, position_at, positions, replay_of_moves, variation
+from ludory.agents.analysis.values import MoveSearch, PairedMoments
 from ludory.agents.make import make_agent
 from ludory.cli import main
 from ludory.data.replay import Replay, record_replay, write_replay
@@ -18,11 +21,8 @@ from ludory.errors import OptionError
 from ludory.web.analysis.board import read_variation, study_board, tried
 from ludory.web.analysis.choose import analyst_for
 from ludory.web.analysis.pieces import PositionQuestion, ReviewQuestion, judge_more, refine_position
-from ludory.web.analysis.positions import parse_moves, position_at, positions, replay_of_moves, variation
 from ludory.web.analysis.report import PositionAnalysis
 from ludory.web.analysis.review import JudgedMove, mistakes, review
-from ludory.web.analysis.searches import key_at
-from ludory.web.analysis.values import MoveSearch, PairedMoments
 
 HANABI, IGGI = "Hanabi2P-v0", "hanabi/iggi"
 

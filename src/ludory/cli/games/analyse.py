@@ -73,9 +73,9 @@ def run(argv: list[str]) -> int:
 
 
 def _replay(chosen: _Options) -> Replay:
+    from ludory.agents.analysis.positions import parse_moves, replay_of_moves
     from ludory.data.replay import read_replay
     from ludory.envs.make import make_game
-    from ludory.web.analysis.positions import parse_moves, replay_of_moves
 
     if Path(chosen.game).is_file() or chosen.game.endswith(".json"):
         if chosen.moves or chosen.option:

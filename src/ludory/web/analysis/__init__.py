@@ -1,4 +1,4 @@
-"""Analysis of recorded games: values of moves, beliefs, what agents would play, and where a game was lost.
+"""Reports on recorded games, from `ludory.agents.analysis`: values of moves, what agents would play, and where a game was lost.
 
 `ludory analyse` prints what the analysis board shows, from the same functions.
 """

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludory.agents.agent import Agent
+from ludory.agents.analysis import Floats, StudiedPosition
 from ludory.data.playthrough import as_tuples
 from ludory.envs.engine.protocol import Engine, on_host
 from ludory.envs.seats.player import Memory, memory_of_new_games
 from ludory.errors import LudoryError
-
-from .positions import StudiedPosition
-from .values import Floats
 
 ROW = np.zeros(1, np.int64)
 

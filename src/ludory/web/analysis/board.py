@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ludory.agents.analysis.positions import check_number, moves_text, parse_moves, positions, variation
 from ludory.data.playthrough import Narrator
 from ludory.data.replay import Replay
 from ludory.envs.make import make_game
 from ludory.envs.pictures import svg_picture
 from ludory.errors import OptionError
-
-from .positions import check_number, moves_text, parse_moves, positions, variation
 
 
 class StudyBoard(NamedTuple):

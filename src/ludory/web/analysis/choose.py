@@ -1,24 +1,18 @@
-"""Which analyst, and which agents as advisers, a game has: everything that depends on the kind of game is decided here."""
+"""Which analyst, and which agents as advisers, a game has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ludory.agents.agent import Agent, KernelAgent
+from ludory.agents.agent import Agent
+from ludory.agents.analysis import AgentAnalyst, Analyst, BotAnalyst, TreeAnalyst, analysis_of, is_blueprint
 from ludory.agents.make import make_agent
-from ludory.agents.search.blueprint import make_blueprint
 from ludory.envs.game import Game
-from ludory.envs.hanabi.rules import step as hanabi_step
-from ludory.errors import LudoryError, OptionError
+from ludory.errors import LudoryError
 from ludory.plugins import agents
 
-from .searches import AgentAnalyst, Analyst, BotAnalyst, TreeAnalyst
-from .solved import PuzzleAnalyst, TileAnalyst, is_texas42, puzzle_of
-
-NOT_ADVISERS = ("human", "language", "mixture", "random", "sparta", "pokemon/poke-env", "texas42/response")
-"""Agents that give no advice, or that need more than a name or more than a moment."""
-BOT = "hanabi/smartbot"
-QUICK = "texas42/quick"
+NOT_ADVISERS = ("human", "language", "mixture", "random", "sparta")
+"""Agents of every game that give no advice, or that need more than a name."""
 
 
 def advisers(game: Game) -> dict[str, Agent]:
@@ -26,9 +20,9 @@ def advisers(game: Game) -> dict[str, Agent]:
 
     An agent that sees what its seat cannot, cannot be made by its name alone, or is of another game is left out.
     """
-    found: dict[str, Agent] = {}
+    not_asked, found = analysis_of(game).not_asked, dict[str, Agent]()
     for id in agents.ids():
-        if id in NOT_ADVISERS:
+        if id in NOT_ADVISERS or id in not_asked:
             continue
         try:
             agent = make_agent(id, game)
@@ -37,13 +31,6 @@ def advisers(game: Game) -> dict[str, Agent]:
         if not agent.privileged:
             found[id] = agent
     return found
-
-
-def usual_agent(game: Game, names: Sequence[str]) -> str | None:
-    """The agent that plays on where none is named: a rule bot of Hanabi that had all seats, so that its hints are read as it meant them."""
-    if game.has_kernel("step", hanabi_step) and len(set(names)) == 1 and names[0] in agents.ids():
-        return names[0] if _is_blueprint(names[0], game) else None
-    return None
 
 
 def analyst_for(game: Game, agent: str | None = None, seats: Sequence[int] | None = None) -> Analyst:
@@ -57,30 +44,15 @@ def analyst_for(game: Game, agent: str | None = None, seats: Sequence[int] | Non
     Raises:
         OptionError: the game cannot be copied, the agent cannot play on, or nothing can be found out about moves.
     """
-    if agent is None and (solve := puzzle_of(game)):
-        return PuzzleAnalyst(solve)
-    if is_texas42(game):
-        return TileAnalyst(game, agent or QUICK)
-    if game.has_kernel("step", hanabi_step):
-        return BotAnalyst(game, agent or BOT, seats)
+    own = analysis_of(game).analyst(agent, seats)
+    if own is not None:
+        return own
     facts = game.facts
     if facts.simultaneous:
         plans = [id for id in advisers(game) if not id.endswith("/random")] or ["random"]
         return AgentAnalyst(game, agent or plans[0], plans, seats[0] if seats else 0)
     if agent is None and game.kernels and len(facts.heads) == 1 and not facts.hidden_information and not facts.chance:
         return TreeAnalyst(game)
-    if agent is not None and facts.hidden_information and _is_blueprint(agent, game):
+    if agent is not None and facts.hidden_information and is_blueprint(agent, game):
         return BotAnalyst(game, agent, seats)
     return AgentAnalyst(game, agent or "random")
-
-
-def _is_blueprint(name: str, game: Game) -> bool:
-    """Whether an agent is a rule bot whose moves a belief can interpret."""
-    agent = make_agent(name, game)
-    if not isinstance(agent, KernelAgent) or agent.kernels.draws or not game.redeals:
-        return False
-    try:
-        make_blueprint(agent, game, "the analysis")
-    except OptionError:
-        return False
-    return True

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ludory.agents.agent import Agent
+from ludory.agents.analysis import Analyst, HiddenCards, MoveSearch, StudiedPosition, analysis_of, key_at
+from ludory.agents.analysis.positions import check_number, positions
 from ludory.agents.make import make_agent
 from ludory.data.replay import Replay
 from ludory.envs.game import Game
@@ -16,11 +18,7 @@ from ludory.errors import LudoryError, OptionError
 from ludory.plugins.spec import short_name
 
 from .advice import Advice, Advisers
-from .beliefs import HiddenCards, belief_at
-from .choose import advisers, analyst_for, usual_agent
-from .positions import StudiedPosition, check_number, positions
-from .searches import Analyst, key_at
-from .values import MoveSearch
+from .choose import advisers, analyst_for
 
 LINE = 6
 """Moves of an expected line."""
@@ -60,6 +58,7 @@ class PositionAnalysis:
         game: Game | None = None,
     ) -> None:
         self.game = game or make_game(replay.game, **replay.options)
+        self._own = analysis_of(self.game)
         check_number(replay, number)
         for name, value in (("view", view), ("seat", seat)):
             if value is not None and not 0 <= value < self.game.facts.players:
@@ -100,7 +99,7 @@ class PositionAnalysis:
     def _analyst(self, agent: str | None) -> Analyst | None:
         seats = [self._chosen] if self.game.facts.simultaneous else None if self.view is None else [self.view]
         try:
-            return analyst_for(self.game, agent or usual_agent(self.game, self._replay.agents), seats)
+            return analyst_for(self.game, agent or self._own.usual_agent(self._replay.agents), seats)
         except OptionError as error:
             if agent is not None:
                 raise
@@ -125,8 +124,8 @@ class PositionAnalysis:
         """Start the search, and compute the belief."""
         self._key, self.belief = key_at(self.position, self._seed), None
         thinker = self.view if self.view is not None else self.seat
-        if thinker is not None and self.game.facts.hidden_information:
-            self.belief = belief_at(self.position, thinker, analyst, self._key, self.view is None)
+        if thinker is not None and self.game.facts.hidden_information and not self.position.over:
+            self.belief = self._own.hidden(self.position, thinker, analyst, self._key, self.view is None)
         if self.seat is None or analyst is None:
             return
         try:

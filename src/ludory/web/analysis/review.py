@@ -7,20 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ludory.agents.analysis import Analyst, StudiedPosition, analysis_of, key_at
+from ludory.agents.analysis.positions import positions
 from ludory.data.playthrough import Narrator
 from ludory.data.replay import Replay
 from ludory.envs.chance import hash_rows
-from ludory.envs.engine.protocol import on_host
 from ludory.envs.game import Game
-from ludory.envs.hanabi.rules import step as hanabi_step
-from ludory.envs.hanabi.sight import COLOR_NAMES
-from ludory.envs.hanabi.state import CARD, DISCARD, KIND, PLAY, SCORED
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
-from .choose import analyst_for, usual_agent
-from .positions import StudiedPosition, positions
-from .searches import Analyst, key_at
+from .choose import analyst_for
 
 ROLLOUTS = 1000
 """Rollouts that choose the best move of a decision; as many others measure what the played one cost."""
@@ -91,14 +87,15 @@ def review(
     """
     game = game or make_game(replay.game, **replay.options)
     seats = None if view is None else [view]
-    analyst = analyst_for(game, agent or usual_agent(game, replay.agents), seats)
+    analysis = analysis_of(game)
+    analyst = analyst_for(game, agent or analysis.usual_agent(replay.agents), seats)
     told = Narrator(game, view)
     every = max(1, -(-len(replay.moves) // MOST_JUDGED)) if game.facts.simultaneous else 1
     waiting: tuple[StudiedPosition, JudgedMove] | None = None
     for position in positions(replay, game):
         words = told(position.engine, replay.moves[position.number - 1] if position.number else None)
         if waiting:
-            yield waiting[1]._replace(words=words + _last_copy(position))
+            yield waiting[1]._replace(words=words + analysis.remark(position))
             waiting = None
         if position.move is None:
             return
@@ -148,21 +145,6 @@ def sign_of(game: Game, seat: int) -> int:
     if facts.reward != "zero_sum" or len(set(sides)) != 2:
         return 1
     return 1 if sides[seat] == sides[0] else -1
-
-
-def _last_copy(position: StudiedPosition) -> str:
-    """Words on what a move of Hanabi has lost for good; "" if nothing."""
-    game, state = position.game, position.engine.state
-    if not game.has_kernel("step", hanabi_step):
-        return ""
-    last = on_host(state.last)[0]
-    lost = int(last[KIND]) == DISCARD or (int(last[KIND]) == PLAY and not last[SCORED])
-    card, ranks = int(last[CARD]), state.discards.shape[1] // state.fireworks.shape[1]
-    color, rank = divmod(card, ranks)
-    copies = 3 if rank == 0 else 1 if rank == 4 else 2
-    if not lost or int(on_host(state.discards)[0, card]) < copies or int(on_host(state.fireworks)[0, color]) > rank:
-        return ""
-    return f", the last {COLOR_NAMES[color]} {rank + 1}"
 
 
 def mistakes(judged: list[JudgedMove], most: int = 5) -> list[JudgedMove]:

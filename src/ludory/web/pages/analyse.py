@@ -309,8 +309,8 @@ def paste(request: Request, form: dict[str, str]) -> Response:
 def _pasted_replay(form: dict[str, str]) -> Any:
     import json
 
+    from ludory.agents.analysis.positions import positions
     from ludory.data.replay import replay_of_json
-    from ludory.web.analysis.positions import positions
 
     try:
         replay = replay_of_json(json.loads(form["replay"]), "the pasted text")
@@ -322,9 +322,9 @@ def _pasted_replay(form: dict[str, str]) -> Any:
 
 
 def _pasted_moves(form: dict[str, str]) -> Any:
+    from ludory.agents.analysis.positions import parse_moves, replay_of_moves
     from ludory.envs.make import make_game
     from ludory.plugins.spec import parse_value
-    from ludory.web.analysis.positions import parse_moves, replay_of_moves
 
     pairs = [word.partition("=") for word in form.get("options", "").split()]
     if not all(key.isidentifier() and equals for key, equals, _ in pairs):

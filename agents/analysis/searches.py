@@ -1,22 +1,18 @@
-"""Searches for the values of moves: worlds from a belief, tree search, and games played on by agents; `analyst_for` chooses.
-
-An `Analyst` follows a game position by position and starts a `MoveSearch` at any of them.
-"""
+"""Analysts for every game: worlds from a belief, tree search, and games played on by agents."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from ludory.agents.agent import Agent
+from ludory.agents.agent import Agent, KernelAgent
 from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Belief, Draw
 from ludory.agents.search.blueprint import Blueprint, engine_of, make_blueprint
 from ludory.agents.search.mcts import MCTS
-from ludory.agents.search.sparta import belief_maker
+from ludory.agents.search.particles import belief_maker
 from ludory.agents.seat import SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
@@ -27,6 +23,7 @@ from ludory.envs.seats.table import Table
 from ludory.errors import OptionError
 from ludory.plugins.spec import short_name
 
+from .analyst import Analyst, mover
 from .positions import StudiedPosition
 from .values import Difference, Floats, MoveSearch, MoveValues, PairedMoments, PairedSearch
 
@@ -38,42 +35,6 @@ SIMULATIONS = 10_000
 """Simulations of one search tree."""
 LINE_WORLDS = 60
 """Worlds in which an expected line is followed."""
-
-
-class Analyst(ABC):
-    """Finds values of moves in one game. It is shown every position in order, before the move that was made there."""
-
-    @abstractmethod
-    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
-        """A search for the values of the moves at a position; `key` seeds its draws.
-
-        Raises:
-            OptionError: nobody has to move there, or the values cannot be found.
-        """
-
-    @abstractmethod
-    def follow(self, position: StudiedPosition) -> None:
-        """Take note of the move made at `position`."""
-
-
-def mover(position: StudiedPosition) -> int:
-    """The seat to move.
-
-    Raises:
-        OptionError: the game is over.
-    """
-    if position.to_move is None:
-        raise OptionError("the game is over here; go to an earlier position to see values of moves")
-    return position.to_move
-
-
-def key_at(position: StudiedPosition, seed: int) -> int:
-    """The key of the draws at a position: a hash of the seed and of the moves that led there."""
-    key = int(hash_rows(seed, position.number))
-    for move in position.history:
-        for part in np.ravel(move.action):
-            key = int(hash_rows(key, int(part)))
-    return key
 
 
 class BotAnalyst(Analyst):
@@ -162,6 +123,18 @@ class _BotSearch(PairedSearch):
         return told
 
 
+def is_blueprint(name: str, game: Game) -> bool:
+    """Whether an agent is a rule bot whose moves a belief can interpret."""
+    agent = make_agent(name, game)
+    if not isinstance(agent, KernelAgent) or agent.kernels.draws or not game.redeals:
+        return False
+    try:
+        make_blueprint(agent, game, "the analysis")
+    except OptionError:
+        return False
+    return True
+
+
 class TreeAnalyst(Analyst):
     """Tree search in games in which nothing is hidden or drawn: independent trees, whose values are averaged.
 
@@ -171,9 +144,6 @@ class TreeAnalyst(Analyst):
 
     def __init__(self, game: Game) -> None:
         self._tree = MCTS(game, SIMULATIONS)
-
-    def follow(self, position: StudiedPosition) -> None:
-        """Nothing to remember."""
 
     def search(self, position: StudiedPosition, key: int) -> MoveSearch:
         """Trees grown from the position."""
