@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from .evaluation.evaluate import evaluate
     from .make import make_agent
     from .networks.import_sb3 import from_sb3, sb3_agent
+    from .search.belief import Belief, Draw, GameBeliefs
+    from .search.blueprint import Blueprint
     from .seat import Seat, SeatAgent
 
 __all__ = [
     "Agent",
+    "Belief",
+    "Blueprint",
     "BotKernels",
+    "Draw",
+    "GameBeliefs",
     "KernelAgent",
     "Seat",
     "SeatAgent",
@@ -34,7 +40,11 @@ __all__ = [
 
 _HOMES = {
     "Agent": "agent",
+    "Belief": "search.belief",
+    "Blueprint": "search.blueprint",
     "BotKernels": "agent",
+    "Draw": "search.belief",
+    "GameBeliefs": "search.belief",
     "KernelAgent": "agent",
     "Seat": "seat",
     "SeatAgent": "seat",

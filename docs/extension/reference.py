@@ -14,6 +14,7 @@ FRONT_DOOR = (
     "ludory",
     "ludory.envs",
     "ludory.agents",
+    "ludory.agents.analysis",
     "ludory.algorithms",
     "ludory.plugins",
     "ludory.testing",

@@ -15,7 +15,7 @@ PAGES = {
 }
 FRONT_DOOR = (
     "ludory",
-    *(f"ludory.{room}" for room in ("envs", "agents", "algorithms", "plugins", "testing", "errors")),
+    *(f"ludory.{room}" for room in ("envs", "agents", "agents.analysis", "algorithms", "plugins", "testing", "errors")),
 )
 
 
