@@ -7,13 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from html import escape
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludory.errors import OptionError, PluginError
 
+if TYPE_CHECKING:
+    from ludory.plugins import Registry
+
+T = TypeVar("T")
 State = Any
 """A `NamedTuple` of arrays, one per field, first axis = game: NumPy arrays on the CPU, torch tensors on CUDA."""
 
@@ -446,8 +450,8 @@ class Game:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_game` was called with: enough to make the same game again."""
     family: str = ""
-    """Name of the rules that several ids share, such as "hanabi". What packages offer for a game (`ludory.plugins.hook_of`) is registered
-    under its family, else under its id."""
+    """Name of the rules that several ids share, such as "hanabi". What packages offer for a game (`hook`) is registered under its family,
+    else under its id."""
     engine: Callable[..., Any] | None = None
     """Makes the `Engine` of a game whose rules run elsewhere; usually a subclass of `ludory.envs.engine.external.ExternalEngine`.
 
@@ -569,6 +573,23 @@ class Game:
     def has_kernel(self, name: str, function: Callable[..., Any]) -> bool:
         """True if the kernel `name` is `function`; agents for one game recognise it this way."""
         return self.kernels is not None and getattr(self.kernels, name) is function
+
+    def hook(self, registry: Registry[Callable[..., object]], kind: type[T]) -> T | None:
+        """What a package offers for this game: `make(game)`, where `make` is registered under the family, else under the id.
+
+        None if nothing is registered, or if `make` returns None: the family's hook does not fit these rules.
+
+        Raises:
+            PluginError: the hook cannot be imported, or returns something else than a `kind`.
+        """
+        name = next((name for name in (self.family, self.id) if name in registry), None)
+        made = None if name is None else registry.load(name)(self)
+        if made is not None and not isinstance(made, kind):
+            got = type(made).__name__
+            raise PluginError(
+                f"{registry.kind} {name!r} returned a {got} for {self.name}, must return a {kind.__name__} or None"
+            )
+        return made
 
     def needed_kernels(self, who: str) -> Kernels:
         """The kernels, which `who` needs.

@@ -24,7 +24,6 @@ if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's plugins room; type `import ludory.plugins`")
 
 from . import builtin
-from .call import hook_of
 from .discovery import Discovered
 from .entry import Entry
 from .registry import Description, Registry
@@ -43,7 +42,6 @@ __all__ = [
     "commands",
     "formats",
     "games",
-    "hook_of",
     "jobs",
     "makers",
     "networks",

@@ -1,17 +1,13 @@
-"""Calls a function that a registry loaded: with arguments that a user typed, or with the game that it is a hook of."""
+"""Calls a function that a registry loaded, with arguments that a user typed."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
-from ludory.errors import OptionError, PluginError, UnknownOptionError
-
-from .registry import Registry
-
-T = TypeVar("T")
+from ludory.errors import OptionError, UnknownOptionError
 
 
 def call(what: str, function: Callable[..., object], *args: Any, **kwargs: Any) -> object:
@@ -37,22 +33,3 @@ def call(what: str, function: Callable[..., object], *args: Any, **kwargs: Any) 
         kind = UnknownOptionError if unknown else OptionError
         raise kind(f"{what}: {error}{hint}; it takes ({allowed})") from error
     return function(*args, **kwargs)
-
-
-def hook_of(registry: Registry[Callable[..., object]], game: Any, kind: type[T]) -> T | None:
-    """Call the hook that is registered under a game's family, else under its id: `make(game) -> kind | None`.
-
-    Returns None if there is none, or if it returns None: the family's hook does not fit this game.
-
-    Raises:
-        PluginError: the hook cannot be imported, or returns something else.
-    """
-    name = next((name for name in (game.family, game.id) if name in registry), None)
-    if name is None:
-        return None
-    made = registry.load(name)(game)
-    if made is not None and not isinstance(made, kind):
-        raise PluginError(
-            f"{registry.kind} {name!r} returned a {type(made).__name__} for {game.name}, must return a {kind.__name__} or None"
-        )
-    return made

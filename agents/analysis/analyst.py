@@ -119,4 +119,4 @@ def analysis_of(game: Game) -> GameAnalysis:
     Raises:
         PluginError: the package that offers it is broken.
     """
-    return plugins.hook_of(plugins.analysts, game, GameAnalysis) or GameAnalysis(game)
+    return game.hook(plugins.analysts, GameAnalysis) or GameAnalysis(game)

@@ -39,21 +39,6 @@ class Solution(NamedTuple):
 Solve = Callable[[StudiedPosition, NDArray[np.int64]], Solution]
 
 
-class PuzzleAnalyst(Analyst):
-    """Solves a game of one seat."""
-
-    def __init__(self, solve: Solve) -> None:
-        self._solve = solve
-
-    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
-        """The exact values."""
-        seat = mover(position)
-        moves = position.legal(seat)
-        found = self._solve(position, moves)
-        names = [position.name(move) for move in moves]
-        return ExactSearch(seat, moves.tolist(), names, found.values, found.method, found.unit, found.line)
-
-
 def solve_sokoban(position: StudiedPosition, moves: NDArray[np.int64]) -> Solution:
     """Minus the number of actions of a plan with the fewest pushes, from each move on."""
     lengths, pushes_from = np.full(len(moves), -np.inf), 1 if position.game.facts.num_actions == 9 else 0
@@ -99,7 +84,7 @@ def solve_sudoku(position: StudiedPosition, moves: NDArray[np.int64]) -> Solutio
     )
 
 
-class PuzzleAnalysis(GameAnalysis):
+class PuzzleAnalysis(GameAnalysis, Analyst):
     """Solves a puzzle, unless another agent shall play on."""
 
     def __init__(self, game: Game, solve: Solve) -> None:
@@ -107,8 +92,16 @@ class PuzzleAnalysis(GameAnalysis):
         self._solve = solve
 
     def analyst(self, agent: str | None, seats: Sequence[int] | None) -> Analyst | None:
-        """The solver."""
-        return PuzzleAnalyst(self._solve) if agent is None else None
+        """Itself: there is nothing to follow."""
+        return self if agent is None else None
+
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
+        """The exact values."""
+        seat = mover(position)
+        moves = position.legal(seat)
+        found = self._solve(position, moves)
+        names = [position.name(move) for move in moves]
+        return ExactSearch(seat, moves.tolist(), names, found.values, found.method, found.unit, found.line)
 
 
 def analysis(game: Game) -> PuzzleAnalysis | None:

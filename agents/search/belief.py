@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from ludory import plugins
 from ludory.agents.seat import Seat, SeatMove
-from ludory.envs.game import Game
 
 if TYPE_CHECKING:
     from .blueprint import Blueprint
@@ -52,12 +50,3 @@ class GameBeliefs(NamedTuple):
     joint: Callable[..., Searcher] | None = None
     """`joint(game, blueprint, rollouts, threshold, errors, seed, range_max, halving)`: plays all seats, each of which can repeat the
     searches of the others. None: only one seat of a game may search."""
-
-
-def beliefs_of(game: Game) -> GameBeliefs | None:
-    """What a game offers to searches; None: nothing of its own.
-
-    Raises:
-        PluginError: the package that offers it is broken.
-    """
-    return plugins.hook_of(plugins.beliefs, game, GameBeliefs)

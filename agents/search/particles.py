@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory import plugins
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import on_host
 from ludory.errors import OptionError
 
-from .belief import Belief, Draw, beliefs_of
+from .belief import Belief, Draw, GameBeliefs
 from .blueprint import Blueprint, Memories, engine_of, records_of
 
 Rewind = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any] | None]
@@ -183,7 +184,7 @@ def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callabl
         OptionError: the game offers no belief and cannot redraw what a seat does not know, or `particles` is below 1.
     """
     game = blueprint.game
-    offered = beliefs_of(game)
+    offered = game.hook(plugins.beliefs, GameBeliefs)
     if not offered and not game.redeals:
         raise OptionError(
             f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} cannot do (it has no `redeal`); "

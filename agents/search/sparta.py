@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ludory import plugins
 from ludory.agents.make import make_agent
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
@@ -19,7 +20,7 @@ from ludory.envs.game import Game
 from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
-from .belief import Belief, beliefs_of
+from .belief import Belief, GameBeliefs
 from .blueprint import make_blueprint
 from .particles import belief_maker
 from .rollouts import RolloutSearch, SearchDecision
@@ -117,7 +118,7 @@ class Sparta(Searcher):
         searching = _searching.setdefault(engine, seat)
         if searching != seat and not self.unsound:
             bot, own = self.blueprint.agent.name, self.name[:-1]
-            offered = beliefs_of(self.game)
+            offered = self.game.hook(plugins.beliefs, GameBeliefs)
             both = f"let both search together with {own}, joint=True), " if offered and offered.joint else ""
             raise OptionError(
                 f"{self.name} searches in seat {searching} and in seat {seat} of the same games: each would take the other for "
@@ -179,7 +180,7 @@ def make(
             "sparta(joint=True) takes rollouts, threshold, errors, seed, range_max and halving; a search must come out the same in both seats, "
             "so it cannot be cut short by seconds"
         )
-    offered = beliefs_of(game)
+    offered = game.hook(plugins.beliefs, GameBeliefs)
     if not offered or not offered.joint:
         raise OptionError(
             f"sparta(joint=True) plays games whose seats can repeat each other's searches, and {game.name} has no such search; "

@@ -48,7 +48,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("eval random --game Hanabi-v0 --option players=nine", "must be an integer from 2 to 5"),
     (
         "list gmaes",
-        "KIND gmaes: must be games, agents, networks, algorithms, benchmarks, commands or formats; did you mean games",
+        "KIND gmaes: must be games, agents, networks, algorithms, benchmarks, commands, formats, viewers, pages, beliefs or analysts; "
+        "did you mean games",
     ),
     ("list --jsn", "no option --jsn; did you mean --json"),
     (f"sweep ppo --env {GAME} --tune gama=0.9..1", "has no option 'gama'; did you mean gamma"),

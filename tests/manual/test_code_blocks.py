@@ -16,6 +16,7 @@ import pytest
 from manual.pages import PAGES, bare_fences, blocks, commands, inline_commands, name_of, script
 
 from ludory.cli import main
+from ludory.plugins import LISTED
 
 LONG = os.environ.get("LUDORY_LONG_MANUAL") == "1"
 """Run the code as it is printed, for hours."""
@@ -40,6 +41,9 @@ def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     file = tmp_path / f"{page.stem}.py"
     file.write_text(script(page, full=LONG), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    for registry in LISTED.values():  # forget afterwards what the page adds to them
+        monkeypatch.setattr(registry, "_added", dict(registry._added))
+        monkeypatch.setitem(vars(registry), "_offers", dict(registry._offers))
     runpy.run_path(str(file), run_name="__main__")
 
 

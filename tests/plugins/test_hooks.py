@@ -199,6 +199,13 @@ def test_the_analysis_of_a_game_shows_what_the_game_offers(monkeypatch: pytest.M
     assert [one.words.endswith(f", remarked after {number}") for number, one in enumerate(judged, 1)] == [True, True]
 
 
+@pytest.mark.parametrize(
+    "id", ["HanabiSmall3P-v0", "Texas42Match-v0", "Texas42Play-v0", "SokobanGym-v0", "FrozenLake6-v0", "Sudoku9-v0"]
+)
+def test_every_id_of_a_family_has_its_analysis(id: str) -> None:
+    assert type(analysis_of(make_game(id))) is not GameAnalysis
+
+
 @pytest.mark.parametrize("family", ["hanabi", "texas42", "sokoban", "frozen_lake", "sudoku"])
 def test_other_rules_do_not_get_the_analysis_of_their_family(family: str) -> None:
     assert type(analysis_of(replace(HIGH_CARD, family=family))) is GameAnalysis
