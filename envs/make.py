@@ -98,11 +98,11 @@ class NamedGame:
         """The name of a game.
 
         Raises:
-            OptionError: the game has no id.
+            OptionError: the game has no id, or one of this process only.
         """
-        if not game.id:
+        if not game.id or (game.id in games and not games.installed(game.id)):
             raise OptionError(
-                f"{game.facts.name} has no id, by which other processes make a game; register it as `ludory new game` does, or leave "
+                f"{game.name} has no id that other processes know, by which they make a game; register it as `ludory new game` does, or leave "
                 "the workers out"
             )
         return cls(game.id, {**game.options, **game.engine_options})
@@ -115,7 +115,7 @@ class NamedGame:
 def pickled(game: Game) -> tuple[Any, ...]:
     """How `pickle` keeps a game: by id and options if these make the same game, else by its parts, which must then be importable."""
     named = NamedGame(game.id, {**game.options, **game.engine_options})
-    if game.id in games.ids() and _same_parts(game, named.make()):
+    if games.installed(game.id) and _same_parts(game, named.make()):
         return named.make, ()
     return Game, tuple(getattr(game, part.name) for part in fields(game))
 

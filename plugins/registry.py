@@ -72,7 +72,7 @@ class Registry(Generic[T]):
         """
         if not ID.fullmatch(id):
             raise PluginError(f"{self.kind} {id!r}: an id is a name such as Mine-v0 or family/name")
-        if id in self._offers and id not in self._added:
+        if self.installed(id):
             raise PluginError(f"{self.kind} {id!r} is of the package {self.get(id).distribution}; choose another id")
         if not self._accepts(thing):
             raise PluginError(f"{self.kind} {id!r} is a {type(thing).__name__}, must be {self._wanted}")
@@ -80,6 +80,10 @@ class Registry(Generic[T]):
 
     def __contains__(self, id: str) -> bool:
         return id in self._offers
+
+    def installed(self, id: str) -> bool:
+        """Whether Ludory or a package has the id, so that other processes know it as well."""
+        return id in self._offers and id not in self._added
 
     def ids(self) -> list[str]:
         """All ids: built-in ones in the order of their table, then plugins by package and name."""

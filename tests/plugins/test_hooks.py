@@ -36,7 +36,7 @@ from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.storage import new_records
 from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
-from ludory.envs.make import make_game
+from ludory.envs.make import NamedGame, make_game
 from ludory.errors import OptionError, PluginError
 from ludory.plugins import Registry, builtin
 from ludory.plugins.discovery import discover
@@ -235,3 +235,13 @@ def test_a_game_registered_in_a_process_is_made_listed_and_replaced(monkeypatch:
     assert games.ids().count("Mine-v0") == 1
     assert (games.describe("Mine-v0").distribution, games.describe("Mine-v0").problem) == ("this process", "")
     assert games.package_of("Mine-v0") == ""
+
+
+def test_a_game_registered_in_a_process_is_not_sent_to_others_by_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    games: Registry[Any] = Registry("game", builtin.GAMES, callable, "a function", discover.__wrapped__)
+    monkeypatch.setattr("ludory.envs.make.games", games)
+    games.add("Mine-v0", lambda: HIGH_CARD)
+    mine = make_game("Mine-v0")
+    assert mine.__reduce__()[0] is Game
+    with pytest.raises(OptionError, match="Mine-v0 has no id that other processes know"):
+        NamedGame.of(mine)
