@@ -11,7 +11,7 @@
 # make docs-links     visit every link of the manual
 # make docs-long      run the code of the manual as it is printed, without smaller numbers; takes hours
 # make notebooks      the tutorials as notebooks, in docs/_build/notebooks
-# make lint   ruff, mypy, import-linter
+# make lint   ruff, mypy, import-linter, and counts that may only fall (tools/counts.py)
 # Each sets up .venv by itself; a second run does not install again. PYTHON chooses the interpreter (>= 3.10).
 
 PYTHON ?= python3
@@ -104,7 +104,9 @@ lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tools
 	$(BIN)/lint-imports
+	$(BIN)/python tools/counts.py
 
 clean:
 	rm -rf $(VENV) $(DOCS) docs/_build build dist *.egg-info src/*.egg-info
