@@ -23,10 +23,7 @@ import ludory  # makes the ids known
 
 
 class WithMask(gym.Wrapper[dict[str, Any], Any, Any, Any]):
-    """Observations as Tianshou reads them: what is seen as `obs`, and the legal actions as `mask`.
-
-    `info` is left out: its keys differ between steps, and Tianshou's buffer would fill the gaps with NaN.
-    """
+    """Observations as Tianshou reads them: what is seen as `obs`, and the legal actions as `mask`."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -36,12 +33,12 @@ class WithMask(gym.Wrapper[dict[str, Any], Any, Any, Any]):
     def reset(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """As the environment, with the mask beside the observation."""
         observation, info = self.env.reset(**options)
-        return {"obs": observation, "mask": info["action_mask"]}, {}
+        return {"obs": observation, "mask": info["action_mask"]}, info
 
     def step(self, action: Any) -> tuple[dict[str, Any], Any, bool, bool, dict[str, Any]]:
         """As the environment, with the mask beside the observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return {"obs": observation, "mask": info["action_mask"]}, reward, terminated, truncated, {}
+        return {"obs": observation, "mask": info["action_mask"]}, reward, terminated, truncated, info
 
 
 def make_env() -> gym.Env[Any, Any]:

@@ -33,7 +33,7 @@ class AgentsGame(CopiedWhole):
     """One game; agents are `player_0`, `player_1`, ... by seat. `illegal_words` says which action was illegal and ended the game, else "".
 
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
-    `info` of an agent has `player`, the seat to move (-1 when the game is over, 0 in simultaneous games); the public facts of the game as
+    `info` of an agent has `action_mask`, too, for wrappers that keep the `observation` only; `player`, the seat to move (-1 when the game is over, 0 in simultaneous games); the public facts of the game as
     numbers and arrays (`Game.info`); `returns` float32 (P,), zero until the end; and `illegal_action`, whether an illegal action ended
     the game. Keys, shapes and dtypes are the same from `reset` to the end.
     An agent whose seat is out is terminated and leaves `agents`; the others play on.
@@ -125,6 +125,7 @@ class AgentsGame(CopiedWhole):
     def _info(self, seat: int) -> dict[str, Any]:
         over = self._over
         return {
+            "action_mask": self._mask(seat),
             "player": -1 if over else int(self.engine.to_move[0]),
             **public_facts(self.game, self.engine.state, 0, seat),
             "returns": self._returns[0] * over,

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
+from ludory.envs.adapters.objects import game_of_object
 from ludory.envs.engine.kernel_engine import few_steps
 from ludory.envs.game import FactNames
-from ludory.envs.make import make_game
+from ludory.envs.make import make_engine, make_game
+from ludory.envs.seats.table import first_legal
 from ludory.envs.views.gymnasium_env import make_env
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_aec import make_aec
@@ -74,6 +77,49 @@ def test_keys_shapes_and_dtypes_of_info_stay_from_reset_to_the_end(id: str, view
     assert all(isinstance(value, bool | int | float | np.ndarray) for value in infos[0].values())
     assert not infos[0]["returns"].any()
     assert infos[-1]["player"] == -1
+
+
+class SeenInTurn(BaseWrapper[str, Any, Any]):
+    """What SuperSuit's wrappers of arrays need: the observation alone."""
+
+    def observation_space(self, agent: str) -> Any:
+        return self.env.observation_space(agent)["observation"]
+
+    def observe(self, agent: str) -> Any:
+        return self.env.observe(agent)["observation"]
+
+
+class SeenAtOnce(BaseParallelWrapper[str, Any, Any]):
+    """The same of a parallel environment."""
+
+    def observation_space(self, agent: str) -> Any:
+        return self.env.observation_space(agent)["observation"]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        seen, infos = self.env.reset(seed, options)
+        return {agent: value["observation"] for agent, value in seen.items()}, infos
+
+    def step(self, actions: dict[str, Any]) -> Any:
+        seen, *others = self.env.step(actions)
+        return {agent: value["observation"] for agent, value in seen.items()}, *others
+
+
+@pytest.mark.parametrize(("make", "alone"), [(make_aec, SeenInTurn), (make_parallel, SeenAtOnce)])
+def test_agents_keep_their_masks_where_a_wrapper_takes_the_observation_alone(make: Any, alone: Any) -> None:
+    with few_steps():
+        whole, stripped = (
+            make_engine(game_of_object(view), seed=1)
+            for view in (lambda: make("TicTacToe-v0"), lambda: alone(make("TicTacToe-v0")))
+        )
+        for engine in (whole, stripped):
+            engine.reset()
+        for _ in range(4):
+            legal = whole.legal()
+            assert (stripped.legal() == legal).all()
+            chosen = first_legal(legal, whole.game.facts)
+            for engine in (whole, stripped):
+                engine.step(chosen if make is make_parallel else chosen[:, 0])
+        assert not whole.legal().all()
 
 
 def test_batches_tell_returns_and_illegal_actions_in_every_step() -> None:
