@@ -12,6 +12,7 @@ if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's envs room; type `import ludory.envs`")
 
 if TYPE_CHECKING:
+    from . import views as views
     from .chance import begin_episode, draw
     from .engine.protocol import Engine
     from .game import FactNames, Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
@@ -63,13 +64,15 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "views":
+        return importlib.import_module(".views", __name__)
     if name not in _HOME_OF:
         raise AttributeError(f"module 'ludory.envs' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "views"})
 
 
 class _PettingZooModule(ModuleType):

@@ -28,6 +28,9 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'ludory.envs.views' has no attribute {name!r}")
-    return getattr(
-        importlib.import_module(f".{_MODULES[name]}", __name__), name
-    )  # imported when asked for: some pull in torch
+    try:  # imported when asked for: some pull in torch
+        return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+    except ModuleNotFoundError as error:
+        from ludory.plugins.requirements import missing_dependency
+
+        raise missing_dependency(name, error.name or "", extras=("torchrl",)) from error  # the only one with an extra

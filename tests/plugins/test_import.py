@@ -54,6 +54,21 @@ print(ludory.__version__)
     assert python(code) == version("ludory")
 
 
+def test_views_are_reachable_after_a_bare_import() -> None:
+    assert python("import ludory; print(ludory.envs.views.__all__, 'views' in dir(ludory.envs))").endswith("True")
+
+
+@pytest.mark.slow
+def test_a_view_whose_library_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ludory.envs import views
+    from ludory.errors import PluginError
+
+    monkeypatch.delitem(sys.modules, "ludory.envs.views.torchrl", raising=False)
+    monkeypatch.setitem(sys.modules, "tensordict", None)
+    with pytest.raises(PluginError, match=r'make_torchrl needs .* type: pip install "ludory\[torchrl\]"'):
+        views.make_torchrl  # noqa: B018
+
+
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     import ludory
 
