@@ -79,7 +79,7 @@ class MCTS(DrawingAgent):
         """
         if not isinstance(engine, KernelEngine):
             raise OptionError(f"{self.name} plays on engines of compiled games on the CPU, got {type(engine).__name__}")
-        short = self.simulations * engine.facts.longest_game * len(where) <= MOST_PLAIN_MOVES
+        short = self.simulations * engine.facts.longest_game * len(rows) <= MOST_PLAIN_MOVES
         kernels: Any = engine.bound(str(TEMPLATE.with_suffix("")), self._kernels, plain_start=short)
         roots = np.ascontiguousarray(engine.records[rows])
         as_bytes, facts, nodes = roots.view(np.uint8).reshape(len(roots), -1), engine.facts, self.simulations + 1

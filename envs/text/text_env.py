@@ -14,11 +14,11 @@ from ludory.envs.make import make_game
 from ludory.envs.seats.opponents import Others
 from ludory.errors import NotResetError, OptionError, SnapshotError
 
+from .batch import Executed, TextGames
 from .presets import CHANGEABLE, TextPreset, preset_of, task_of_tag
 from .prompts import Message, TextPrompts, checked_style, codec_of
 from .records import TextTurn, TurnRecord, plain_record, record_of
 from .reply import Action, PromptMode, Verdict, parse_reply
-from .text_games import Executed, TextGames
 
 LONGEST_KEPT_ITEM = 40
 """Characters of an item whose action is remembered."""
