@@ -62,6 +62,7 @@ def test_all_pairs_fight_as_in_the_trial(agents, game):
         assert win_rate(agents, game, one, "random", games=300) >= 0.98, number
 
 
+@pytest.mark.slow
 def test_no_seat_has_an_advantage(agents, game):
     scores = [evaluate([agents[name]] * 2, game, 400, seed=3).returns[:, 0] for name in SCRIPTS]
     assert (np.concatenate(scores).mean() + 1) / 2 == pytest.approx(0.5, abs=0.03)

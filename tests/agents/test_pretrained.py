@@ -48,6 +48,7 @@ def test_an_agent_reaches_the_scores_of_its_card(agent):
         assert abs(found["mean"] - score.mean) <= 4 * hypot(found["stderr"], score.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(RECIPES))
 def test_an_agent_plays_every_seat_the_same_whatever_the_game_shows(agent):
     settings = RECIPES[agent].settings

@@ -12,6 +12,7 @@ from ludory.testing.random_moves import random_moves
 LARGE = ("Hanabi2P-v0", "Hanabi5P-v0", "Arena2P-v0", "Texas42-v0", "Sokoban-v0", "Sudoku4-v0", "LeducPoker-v0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["TicTacToe-v0", *(pytest.param(id, marks=pytest.mark.slow) for id in LARGE)])
 def test_large_batches_play_the_games_of_small_ones(id: str) -> None:
     engines = []

@@ -29,7 +29,7 @@ CHEATBOT_PERFECT = {2: 0.937, 3: 0.982, 4: 0.978, 5: 0.966}
 
 EVERY_BOT = pytest.mark.parametrize("bot", MEANS)
 HONEST_BOT = pytest.mark.parametrize("bot", ["hanabi/iggi", "hanabi/piers"])
-PLAYERS = pytest.mark.parametrize("players", [2, 3, 4, 5])
+PLAYERS = pytest.mark.parametrize("players", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5))])
 
 ODD = [
     {"players": 2, "colors": 3, "ranks": 4, "hand_size": 3},

@@ -35,7 +35,7 @@ ODD = [
     {"players": 3, "colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 1},
 ]
 
-PLAYERS = pytest.mark.parametrize("players", [2, 3, 4, 5])
+PLAYERS = pytest.mark.parametrize("players", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5))])
 
 
 @cache

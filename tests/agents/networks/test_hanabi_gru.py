@@ -76,7 +76,13 @@ def test_is_built_for_every_hanabi(id):
 
 @pytest.mark.parametrize(
     ("players", "observation"),
-    [(2, "card_knowledge"), (2, "minimal"), (2, "seer"), (2, "v0_belief"), (3, "card_knowledge")],
+    [
+        (2, "card_knowledge"),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in ((2, "minimal"), (2, "seer"), (2, "v0_belief"), (3, "card_knowledge"))
+        ),
+    ],
 )
 def test_the_last_move_is_read_off_every_observation_of_every_seat(players, observation):
     game = make_game(f"HanabiSmall{players}P-v0", observation=observation)

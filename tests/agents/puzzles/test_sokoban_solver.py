@@ -44,6 +44,7 @@ def test_the_fewest_actions_are_those_of_a_plain_search():
         assert shortest_moves(rooms).tolist() == [plain_search(room) for room in rooms]
 
 
+@pytest.mark.slow
 def test_plans_solve_their_rooms_and_push_no_more_than_needed():
     rooms = make_game("Sokoban-v0").rooms.draw(np.arange(200))["room"]
     search, shortest = PushSearch(rooms), shortest_moves(rooms)
@@ -82,6 +83,7 @@ def fewest_pushes(room: np.ndarray) -> int:
     return UNSOLVED
 
 
+@pytest.mark.slow
 def test_recorded_plans_are_never_shorter():
     """The recorded plans have the fewest pushes too, and do not always walk the shortest way."""
     episodes = [episode for episode in text_episodes() if episode["dim"] == 6]

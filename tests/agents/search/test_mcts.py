@@ -12,6 +12,7 @@ from ludory.envs.make import make_engine, make_game
 from ludory.errors import OptionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_best_response_at_tic_tac_toe_is_a_draw(seed):
     for seat in (0, 1):

@@ -50,6 +50,7 @@ def test_wilson_as_published():
         assert (round(float(found.low), 4), round(float(found.high), 4)) == (low, high)
 
 
+@pytest.mark.slow
 def test_deals_around_a_hand_are_whole_and_uniform():
     dealt = deals_around(STRONG, 300, 3)
     assert (dealt[:, 0] == STRONG).all()
@@ -169,6 +170,7 @@ def test_batched_and_single_decisions_are_the_same():
     assert together.tolist() == [agent.decide(Seat(engine, 0, row), None) for row in range(5)]
 
 
+@pytest.mark.slow
 def test_hidden_hands_make_fewer_contracts_than_open_ones():
     """The bias that bidding from solved deals would have."""
     hand, deals = tiles("5-5 5-4 5-1 4-4 3-2 6-1 2-0"), 20
@@ -177,6 +179,7 @@ def test_hidden_hands_make_fewer_contracts_than_open_ones():
     assert played < opened
 
 
+@pytest.mark.slow
 def test_a_lost_hand_is_shown_trick_by_trick():
     row = load("hands.parquet")[0]
     dealt = [mask_of(row["deal"][7 * seat : 7 * seat + 7]) for seat in range(4)]
@@ -301,6 +304,7 @@ def test_bidders_refuse_what_they_can_not_do():
         make_agent("texas42/bidder(mode='guess')", "Texas42-v0")
 
 
+@pytest.mark.slow
 def test_one_agent_bids_and_another_plays():
     game = "Texas42Match-v0"
     bidder = "texas42/bidder(play='texas42/quick')"

@@ -63,6 +63,7 @@ def decide(agent, game, **options):
     return agent.decide(Seat(engine, int(engine.to_move[0]), 0), None)
 
 
+@pytest.mark.slow
 def test_pimc_takes_the_chance_to_make_before_points(play):
     """Late in a hand all worlds are solved: the tile is the one with most worlds made, then with the best mean."""
     agent = make_agent("texas42/pimc(worlds=5000)", play)
@@ -116,6 +117,7 @@ def test_bids_of_thirty():
     assert bid_thirty(mask, hand) == DECLARE_0 + 5
 
 
+@pytest.mark.slow
 def test_the_seer_wins_against_random_and_pimc_against_random(play):
     for name, games in (("texas42/seer", 60), ("texas42/pimc(worlds=3)", 16)):
         forward = ludory.evaluate([name, "random", name, "random"], game=play, games=games, seed=3)

@@ -47,6 +47,7 @@ def test_the_solver_agrees_on_states_within_tricks():
             assert q[0, hands[state.to_move]].tolist() == [row[f"q{k}"] for k in range(7)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leader", [1, 2])
 def test_any_seat_may_lead(leader):
     rows = [r for r in load("full_deals.parquet") if r["leader"] == leader and r["decl"] == 6][:1]

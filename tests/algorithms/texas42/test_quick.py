@@ -31,6 +31,7 @@ def game():
     return make_game("Texas42Play-v0", reward="make")
 
 
+@pytest.mark.slow
 def test_examples_are_decisions_with_a_choice(played):
     assert (played.number > 1).all()
     assert (played.chosen < played.number).all()

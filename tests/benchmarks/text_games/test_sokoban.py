@@ -9,6 +9,7 @@ import pytest
 from ludory.cli import main
 
 
+@pytest.mark.slow
 def test_rates_and_stored_figures_are_written(tmp_path, capsys):
     command = ["bench", "sokoban", "--seconds", "0.01", "--repeats", "1", "--games", "8", "--out", str(tmp_path)]
     assert main(command) == 0

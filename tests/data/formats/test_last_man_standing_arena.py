@@ -36,7 +36,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 GAMES, SEED = 3, 5
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+@pytest.fixture(scope="module", params=["duel", pytest.param("free for all", marks=pytest.mark.slow)])
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Games of random play, as Parquet and in `recorder`."""
     folder = tmp_path_factory.mktemp("arena")

@@ -120,7 +120,7 @@ def test_random_games_agree_with_the_reference(size, komi, games, pass_rate):
     assert size > 5 or 0 in {result for _, result in outcomes}
 
 
-@pytest.mark.parametrize(("size", "positions"), [(2, 57), (3, 12_675)])
+@pytest.mark.parametrize(("size", "positions"), [(2, 57), pytest.param(3, 12_675, marks=pytest.mark.slow)])
 def test_every_legal_position_can_be_reached_and_no_other(size, positions):
     """Tromp and Farnebäck counted the legal positions of small boards; here any seat may play next, from all positions found."""
     engine = make_engine(make_go(size), 1, seed=1)

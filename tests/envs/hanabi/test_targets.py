@@ -87,6 +87,7 @@ def test_torch_states_give_the_same(engine):
         assert (mine.numpy() == theirs).all()
 
 
+@pytest.mark.slow
 def test_other_games_and_seats_are_refused(engine):
     with pytest.raises(OptionError, match=r"seat=2: must lie in 0\.\.1"):
         own_hand(engine, 2)

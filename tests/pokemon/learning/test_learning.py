@@ -62,7 +62,7 @@ def test_a_clone_learns_which_move_is_strongest(battles: Path) -> None:
     assert sum(shares) == pytest.approx(found["val/accuracy"])
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", [NETWORKS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in NETWORKS[1:])])
 def test_every_network_learns_by_cloning(battles: Path, network: str) -> None:
     """The loss falls, also of networks with a memory, which learn from whole battles."""
     model = BC(network, toy_battle(), dataset=battles, num_epochs=1, learning_rate=3e-3)
