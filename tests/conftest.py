@@ -90,13 +90,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def _few_steps(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests that take no time compile no code for large batches, and none at all for games of which they play little."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Tests that take no time, and their fixtures, compile no code for large batches, and none at all for games of which they play little."""
     from ludory.envs.engine.kernel_engine import few_steps
 
-    with few_steps("slow" not in request.keywords, patience=1.0):
-        yield
+    with few_steps("slow" not in item.keywords, patience=1.0):
+        return (yield)
 
 
 @pytest.fixture

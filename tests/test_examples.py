@@ -18,6 +18,7 @@ def _example(name):
     return module
 
 
+@pytest.mark.slow
 def test_an_own_environment_is_learnt():
     assert _example("own_gymnasium_env").main() > 0.7
 

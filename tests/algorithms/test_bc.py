@@ -162,6 +162,7 @@ def test_bf16_learns_too_and_keeps_weights_in_float32(memory):
     assert {parameter.dtype for parameter in model.policy.parameters()} == {torch.float32}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mlp(hidden=(16,))", "gru(hidden=(16,), memory_size=8)"])
 def test_augmented_batches_are_the_same_games_under_other_names(policy, tiny):
     model = BC(policy, TINY, dataset=tiny, augment=True, num_epochs=1, seed=1).learn()
@@ -182,6 +183,7 @@ def test_a_game_without_symmetries_is_not_augmented(identity):
         BC("mlp", make_identity(), dataset=identity, augment=True, **SMALL)
 
 
+@pytest.mark.slow
 def test_max_samples_are_the_same_decisions_in_every_epoch(identity, memory):
     model = BC("mlp", make_identity(), dataset=identity, num_epochs=2, max_samples=100, **SMALL)
     seen = []

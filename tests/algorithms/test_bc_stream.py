@@ -86,6 +86,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(tmp_path):
         assert torch.equal(tensor, rest.policy.state_dict()[name]), name
 
 
+@pytest.mark.slow
 def test_a_memory_learns_whole_games_from_a_stream():
     model = BC("gru(hidden=[16])", TINY, num_epochs=1, **OPTIONS).learn()
     assert model.num_timesteps >= 4000

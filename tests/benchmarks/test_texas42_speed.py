@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from ludory.benchmarks.harness.timing import processor_rates
 from ludory.benchmarks.texas42 import speed as texas42_speed
 from ludory.cli import main
 
 
+@pytest.mark.slow
 def test_every_work_does_as_much_as_it_says(monkeypatch):
     monkeypatch.setattr(texas42_speed, "LENGTH", 3)
     wanted = {

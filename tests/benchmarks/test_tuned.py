@@ -38,6 +38,7 @@ def test_eight_games_have_tuned_settings_of_three_seeds(algorithm):
     assert sum(len(entry.reached.seeds) >= 3 for entry in tuned_games(algorithm).values()) >= 8
 
 
+@pytest.mark.slow
 def test_a_row_is_measured_kept_and_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tuned, "tuned_games", lambda algorithm: {KUHN.game: KUHN})
     monkeypatch.setattr("ludory.algorithms.tuned.settings.tuned_games", lambda algorithm: {KUHN.game: KUHN})

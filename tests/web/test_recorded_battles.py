@@ -70,6 +70,7 @@ def test_battles_are_found_by_the_content_of_their_files(top: Path) -> None:
     assert not is_battle_file(top / "missing.json")
 
 
+@pytest.mark.slow
 def test_every_recorded_battle_is_drawn_to_its_end() -> None:
     """Each act once, the turns in order, and at the end what the log says."""
     for row in viewed_rows("battles", BATTLES)[::4]:

@@ -27,7 +27,9 @@ MEANS = {
 """Mean scores over 10,000 to 20,000 other games, with standard errors of at most 0.014."""
 CHEATBOT_PERFECT = {2: 0.937, 3: 0.982, 4: 0.978, 5: 0.966}
 
-EVERY_BOT = pytest.mark.parametrize("bot", MEANS)
+EVERY_BOT = pytest.mark.parametrize(
+    "bot", [pytest.param(bot, marks=[] if bot == "hanabi/iggi" else pytest.mark.slow) for bot in MEANS]
+)
 HONEST_BOT = pytest.mark.parametrize("bot", ["hanabi/iggi", "hanabi/piers"])
 PLAYERS = pytest.mark.parametrize("players", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5))])
 

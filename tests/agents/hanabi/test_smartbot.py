@@ -76,6 +76,7 @@ class SelfPlay:
         return [full & ~int(ruled_out) for ruled_out in memory[seat, : self.engine.state.held[i, seat]]]
 
 
+@pytest.mark.slow
 @PLAYERS
 def test_mean_score_is_the_known_one(players: int) -> None:
     result = played(players)

@@ -93,6 +93,7 @@ def test_a_start_that_prompts_share_changes_nothing(name: str) -> None:
     assert [one.ids for one in together] == [one.ids for one in alone] == [one.ids for one in wanted]
 
 
+@pytest.mark.slow
 def test_several_threads_sample_the_same_text() -> None:
     model, threads = small("words"), torch.get_num_threads()
     prompts, seeds = prompts_of(model, 200), list(range(200))

@@ -41,6 +41,7 @@ def test_the_solver_needs_one_action_per_blank(id, blanks):
     assert (result.returns == 10).all()
 
 
+@pytest.mark.slow
 def test_the_solver_goes_on_where_others_went_wrong():
     game = make_game("Sudoku4-v0", rooms=64)
     engine, solver, random = make_engine(game, 200, seed=3), make_agent("sudoku/solver", game), np.random.default_rng(4)

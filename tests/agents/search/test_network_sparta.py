@@ -104,6 +104,7 @@ def played_on(agent, drawn, action):
     return returns
 
 
+@pytest.mark.slow
 def test_a_range_that_may_not_be_listed_keeps_a_part_of_it(monkeypatch):
     monkeypatch.setattr(NetworkBlueprint, "most_listed", 4)
     watched, limited = Watched(TINY.id, network(), 4, 0, (4,)), 0

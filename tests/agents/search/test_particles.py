@@ -108,6 +108,7 @@ def agreeing(play: Play) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", [0, 1])
 def test_worlds_have_the_frequencies_of_counting_out(seat):
     narrowed = 0

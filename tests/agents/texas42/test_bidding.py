@@ -129,6 +129,7 @@ def test_the_convergence_is_told_of_files_and_of_a_hand(tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_hands_are_played_by_the_rules_and_by_what_each_seat_may_know():
     averager = Averager(Solver(), 2, "mean")
     dealt = deals_around(STRONG, 6, 1)

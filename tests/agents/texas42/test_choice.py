@@ -51,6 +51,7 @@ def tied(question: Question, worlds: int, attempt: int) -> bool:
     return len({int(made[tile]) for tile in range(28) if question.legal >> tile & 1}) == 1
 
 
+@pytest.mark.slow
 def test_fresh_worlds_are_drawn_as_long_as_all_tiles_tie_and_at_most_twice(draws):
     seen = set()
     for bid in (30, 84):

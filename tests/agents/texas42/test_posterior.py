@@ -78,6 +78,7 @@ def test_in_every_world_the_hands_of_then_are_rebuilt_and_all_plays_were_legal()
         assert mask >> play.tile & 1
 
 
+@pytest.mark.slow
 def test_worlds_in_which_a_play_broke_the_rules_are_refused():
     state, question = position(18, decl=5)
     me, held = question.seat, state.held.copy()

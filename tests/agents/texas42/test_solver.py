@@ -57,6 +57,7 @@ def test_whole_deals(solver):
     assert (solver.value(part) == values[::4]).all()
 
 
+@pytest.mark.slow
 def test_making_a_bid_is_what_the_value_says(solver):
     rows = load("full_deals.parquet")[::5]
     given = whole_deals(rows)
@@ -84,6 +85,7 @@ def test_late_positions(solver):
             assert solver.makes(given, bid, row["team1_points"])[0] == (final >= bid)
 
 
+@pytest.mark.slow
 def test_the_teams_change_places_under_rotation(solver):
     given = whole_deals(load("full_deals.parquet")[::37])
     values = solver.value(given)

@@ -202,6 +202,7 @@ def test_the_log_of_another_command_is_loaded_as_a_learner() -> None:
     assert model.num_timesteps == model.opened_league().state.env_steps > 0
 
 
+@pytest.mark.slow
 def test_teams_of_texas_42_share_a_network(tmp_path: Path) -> None:
     model = league(env="Texas42Play-v0", folder=tmp_path / "league", evaluation_games=2, games_per_match=2)
     model.learn(200)

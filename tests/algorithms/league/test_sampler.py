@@ -149,6 +149,7 @@ def test_opponents_change_without_mixing_up_games(folder: Path) -> None:
     assert later.starts.shape[1] > 16, "games against itself that began meanwhile now have a column for each seat"
 
 
+@pytest.mark.slow
 def test_shaping_changes_what_is_learnt_and_not_who_won(folder: Path) -> None:
     options = {"num_envs": 16, "n_steps": 8, "batch_columns": 16}
     plain, plain_source = learner(folder, "arena/turtle", learner_options=options)
@@ -164,6 +165,7 @@ def test_shaping_changes_what_is_learnt_and_not_who_won(folder: Path) -> None:
     assert (first.rewards != 0).sum() < (second.rewards != 0).sum()
 
 
+@pytest.mark.slow
 def test_evaluation_is_mirrored_and_repeats(folder: Path) -> None:
     game = make_game(GAME)
     styles = {name: make_agent(name, game) for name in ("arena/rusher", "arena/sniper", "arena/turtle")}

@@ -23,6 +23,7 @@ def _collected(shaping: float) -> tuple[np.ndarray, np.ndarray, float]:
     return rewards, stats.returns, float(np.abs(rewards.reshape(700, 8, 2).sum(-1)).max())
 
 
+@pytest.mark.slow
 def test_shaping_adds_the_damage_and_leaves_returns_alone() -> None:
     plain, returns, _ = _collected(0.0)
     shaped, same_returns, unequal = _collected(0.25)

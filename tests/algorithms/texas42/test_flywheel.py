@@ -72,6 +72,7 @@ class Killed(BaseException):
     """Ends everything at once."""
 
 
+@pytest.mark.slow
 def test_a_flywheel_that_is_killed_within_a_step_and_stopped_after_each_ends_at_the_same_numbers(
     whole, start, tmp_path, monkeypatch
 ):

@@ -126,12 +126,17 @@ def test_damage_is_named(written, tmp_path):
     [
         {"advantage": "bilevel", "value": "separate", "critic_lr": 1e-4},
         {"advantage": "bilevel_ragen", "filter": "none", "kl_in": "reward"},
-        {"advantage": "grpo", "loss_mean": "sequence", "importance": "truncated"},
-        {"advantage": "dr_grpo", "filter": "none", "filter_score": "entropy"},
-        {"advantage": "rloo", "filter_score": "entropy"},
-        {"advantage": "turn_grpo", "filter_score": "length"},
-        {"reward_at": "episode", "reward_norm": "mean_std", "response_mask": False, "minibatch": 2},
-        {"history": "full", "turns": 2, "response_mask": False, "temperature": 0.8},
+        pytest.param({"advantage": "grpo", "loss_mean": "sequence", "importance": "truncated"}, marks=pytest.mark.slow),
+        pytest.param({"advantage": "dr_grpo", "filter": "none", "filter_score": "entropy"}, marks=pytest.mark.slow),
+        pytest.param({"advantage": "rloo", "filter_score": "entropy"}, marks=pytest.mark.slow),
+        pytest.param({"advantage": "turn_grpo", "filter_score": "length"}, marks=pytest.mark.slow),
+        pytest.param(
+            {"reward_at": "episode", "reward_norm": "mean_std", "response_mask": False, "minibatch": 2},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"history": "full", "turns": 2, "response_mask": False, "temperature": 0.8}, marks=pytest.mark.slow
+        ),
     ],
     ids=lambda options: options.get("advantage", next(iter(options))),
 )

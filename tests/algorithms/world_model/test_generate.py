@@ -80,6 +80,7 @@ def test_no_room_and_no_episode_lies_on_both_sides(made):
     assert not set(train[1]) & set(val[1])
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_point_makes_the_same_files(model, made, tmp_path, monkeypatch):
     class KilledError(Exception):
         pass

@@ -145,6 +145,7 @@ def test_all_stages_of_a_configuration_and_complete_ones_are_skipped(formed, tmp
     assert [player.name for player in alone.players] == ["baseline", "start", "random", "optimum"]
 
 
+@pytest.mark.slow
 def test_the_learner_of_the_house_makes_all_stages(formed, tmp_path):
     import ludory
 

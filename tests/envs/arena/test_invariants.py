@@ -74,6 +74,7 @@ def neutral_is_legal(engine):
     return engine.legal()[..., np.concatenate([[0], np.cumsum(sizes)[:-1]]) + neutral].all()
 
 
+@pytest.mark.slow
 def test_redealt_games_are_possible_and_look_the_same_to_who_asked(engine, choose):
     changed = 0
     for turn in range(60):

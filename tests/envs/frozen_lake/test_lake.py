@@ -64,6 +64,7 @@ def test_every_recorded_step_is_an_outcome_with_its_text_reward_end_and_flag():
     assert (len(EPISODES), steps) == (150, 1332)
 
 
+@pytest.mark.slow
 def test_recorded_games_on_firm_ice_are_replayed_by_their_actions():
     firm = [episode for episode in EPISODES if episode["success_rate"] == 1]
     assert len(firm) == 30

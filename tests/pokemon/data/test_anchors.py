@@ -52,6 +52,7 @@ def max_power(gen: int, request: dict[str, Any], truth: dict[str, Any], seat: in
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", TABLE)
 def test_baselines_on_simple_heuristics(format: str) -> None:
     decisions, legal, uniform, majority, moves, forced, power = TABLE[format]
