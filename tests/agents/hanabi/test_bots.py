@@ -93,6 +93,7 @@ def test_iggi_and_piers_never_lose_all_lives(bot: str, players: int) -> None:
     assert "bomb" not in played(bot, players).outcomes["end"]
 
 
+@pytest.mark.slow
 @PLAYERS
 def test_cheatbot_is_nearly_always_perfect(players: int) -> None:
     ends = np.array(played("hanabi/cheatbot", players).outcomes["end"])
@@ -103,6 +104,7 @@ def test_iggi_takes_70_moves_for_a_game_of_two() -> None:
     assert played("hanabi/iggi", 2).outcomes["turn"].mean() == pytest.approx(70.6, abs=0.1)
 
 
+@pytest.mark.slow
 @PLAYERS
 def test_random_play_nearly_always_bombs(players: int) -> None:
     """Of 10,000 games for three, one did not."""

@@ -86,6 +86,7 @@ def test_mean_score_is_the_known_one(players: int) -> None:
     assert np.mean(np.array(result.outcomes["end"]) == "bomb") == pytest.approx(BOMBS[players], abs=0.011)
 
 
+@pytest.mark.slow
 def test_a_game_of_two_takes_64_moves_and_three_in_ten_are_perfect() -> None:
     outcomes = played(2).outcomes
     assert outcomes["turn"].mean() == pytest.approx(64, abs=0.2)

@@ -51,6 +51,7 @@ def test_anchors_of_lakes(id, optimum):
     assert found.random.sum() / 40000 == pytest.approx(exact.mean(), abs=0.01)
 
 
+@pytest.mark.slow
 def test_anchors_of_sudoku_use_the_budget():
     env = TextEnv("Sudoku4-v0", 4, seed=3)
     env.reset()
@@ -61,6 +62,7 @@ def test_anchors_of_sudoku_use_the_budget():
     assert anchors(short, samples=5).optimum.tolist() == [0.0] * 4
 
 
+@pytest.mark.slow
 def test_anchors_of_sokoban_are_those_of_the_table():
     env = TextEnv("Sokoban-v0", 400, seed=3, preset="ragen")
     env.reset()

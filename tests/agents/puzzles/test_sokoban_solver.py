@@ -103,6 +103,7 @@ def test_recorded_plans_are_never_shorter():
         assert (lengths <= trace["solution_len"][games])[known].all()
 
 
+@pytest.mark.slow
 def test_small_rooms_are_solved_within_a_few_hundred_states():
     rooms = make_game("Sokoban-v0").rooms.draw(np.arange(300))["room"]
     assert (plan_lengths(rooms, max_states=500) > 0).all()

@@ -19,6 +19,7 @@ def test_the_best_response_at_tic_tac_toe_is_a_draw(seed):
         assert ludory.best_response(f"mcts(simulations=3000, seed={seed})", "TicTacToe-v0", seat).value == 0
 
 
+@pytest.mark.slow
 def test_few_simulations_can_be_beaten():
     assert ludory.best_response("mcts(simulations=20)", "TicTacToe-v0", 0).value == 1
 
