@@ -109,6 +109,7 @@ def test_small_rooms_are_solved_within_a_few_hundred_states():
     assert (plan_lengths(rooms, max_states=500) > 0).all()
 
 
+@pytest.mark.slow
 def test_a_stuck_room_has_no_plan():
     room = np.zeros((6, 6), np.uint8)
     room[1:5, 1:5] = 1
@@ -117,6 +118,7 @@ def test_a_stuck_room_has_no_plan():
     assert shortest_moves(room).tolist() == [UNSOLVED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actions", ["push4", "move9"])
 def test_the_agent_solves_every_room(actions):
     game = make_game("Sokoban-v0", actions=actions)
