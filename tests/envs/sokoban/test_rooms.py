@@ -195,7 +195,7 @@ def test_large_rooms_have_two_bytes_a_place():
 
 def test_banks_are_written_and_read(tmp_path):
     rooms = draw_rooms(options("simple"), np.arange(20))
-    bank = RoomFile(rooms, room_hashes(rooms), shortest_moves(rooms))
+    bank = RoomFile(rooms, room_hashes(rooms), np.arange(20, dtype=np.int64))
     write_bank(tmp_path / "rooms.npz", bank)
     for got, expected in zip(read_bank(tmp_path / "rooms.npz"), bank, strict=True):
         assert np.array_equal(got, expected)

@@ -140,6 +140,7 @@ def test_corners_and_walls_without_a_target_are_dead():
     assert dead(engine.state, 0)  # along the upper wall there is no target
 
 
+@pytest.mark.slow
 def test_dead_boxes_are_those_that_no_search_brings_home():
     from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
 
