@@ -19,6 +19,7 @@ _SUDOKU = "ludory.envs.sudoku:make_game"
 _BENCH = "ludory.benchmarks."
 _PRETRAINED = "ludory.agents.pretrained.agent:make"
 _STYLE = "ludory.agents.arena.bots:make_style"
+_HANABI_GAMES, _SOKOBAN_GAMES, _FROZEN_LAKES = "ludory.envs.hanabi", "ludory.envs.sokoban", "ludory.envs.frozen_lake"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
 GAMES = (
@@ -134,9 +135,27 @@ AGENTS = (
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
-    Entry("hanabi/ppo", _PRETRAINED, "Hanabi for 2: a network trained by PPO", {"agent": "hanabi/ppo"}),
-    Entry("hanabi/ppo_long", _PRETRAINED, "Hanabi for 2: hanabi/ppo after more training", {"agent": "hanabi/ppo_long"}),
-    Entry("hanabi_tiny/ppo", _PRETRAINED, "tiny Hanabi for 2: a network trained by PPO", {"agent": "hanabi_tiny/ppo"}),
+    Entry(
+        "hanabi/ppo",
+        _PRETRAINED,
+        "Hanabi for 2: a network trained by PPO",
+        {"agent": "hanabi/ppo"},
+        needs=_HANABI_GAMES,
+    ),
+    Entry(
+        "hanabi/ppo_long",
+        _PRETRAINED,
+        "Hanabi for 2: hanabi/ppo after more training",
+        {"agent": "hanabi/ppo_long"},
+        needs=_HANABI_GAMES,
+    ),
+    Entry(
+        "hanabi_tiny/ppo",
+        _PRETRAINED,
+        "tiny Hanabi for 2: a network trained by PPO",
+        {"agent": "hanabi_tiny/ppo"},
+        needs=_HANABI_GAMES,
+    ),
     Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
     Entry("hanabi/cheatbot", f"{_HANABI_BOTS}cheatbot", "Hanabi ceiling: sees its own hand"),
@@ -184,14 +203,24 @@ AGENTS = (
         "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
         "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
     ),
-    Entry("sokoban/ppo", _PRETRAINED, "Sokoban with one box: a network trained by PPO", {"agent": "sokoban/ppo"}),
+    Entry(
+        "sokoban/ppo",
+        _PRETRAINED,
+        "Sokoban with one box: a network trained by PPO",
+        {"agent": "sokoban/ppo"},
+        needs=_SOKOBAN_GAMES,
+    ),
     Entry(
         "frozen_lake/optimum",
         "ludory.agents.puzzles.lake_optimum:LakeOptimum",
         "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
     ),
     Entry(
-        "frozen_lake/ppo", _PRETRAINED, "FrozenLake on firm ice: a network trained by PPO", {"agent": "frozen_lake/ppo"}
+        "frozen_lake/ppo",
+        _PRETRAINED,
+        "FrozenLake on firm ice: a network trained by PPO",
+        {"agent": "frozen_lake/ppo"},
+        needs=_FROZEN_LAKES,
     ),
     Entry("sudoku/solver", "ludory.agents.puzzles.sudoku_solver:SudokuSolver", "Sudoku: fills the solution"),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),

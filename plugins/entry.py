@@ -29,6 +29,8 @@ class Entry:
     """Name of the installed package that provides it."""
     extras: tuple[str, ...] = ()
     """Extras of that package that the entry declares it needs."""
+    needs: str = ""
+    """A module that it needs beside the one of `target`, such as that of the game of a pretrained agent."""
 
 
 def split_version(id: str) -> tuple[str, int | None]:

@@ -60,9 +60,18 @@ class Registry(Generic[T]):
     @cached_property
     def _offers(self) -> dict[str, list[Entry]]:
         offers: dict[str, list[Entry]] = {}
+        missing = self.missing
         for entry in [*self._builtins, *self._discovered().entries[self.group]]:
-            offers.setdefault(entry.id, []).append(entry)
+            if entry.distribution != "ludory" or entry.id not in missing:
+                offers.setdefault(entry.id, []).append(entry)
         return offers
+
+    @cached_property
+    def missing(self) -> dict[str, str]:
+        """Built-in ids whose system is not part of this installation, and the name of that system."""
+        lacks = {module: _missing_module(module) for entry in self._builtins for module in _modules(entry)}
+        first = {one.id: next(filter(None, (lacks[module] for module in _modules(one))), "") for one in self._builtins}
+        return {id: module.rpartition(".")[2] for id, module in first.items() if module}
 
     def add(self, id: str, thing: T, summary: str = "") -> None:
         """Register `thing` in this process only, as a package does for all by an entry point. Adding it again replaces it.
@@ -102,12 +111,13 @@ class Registry(Generic[T]):
 
         Raises:
             UnknownIdError: the id is unknown; the message suggests the nearest ones.
-            PluginError: two packages provide it.
+            PluginError: two packages provide it, or its system is not part of this installation.
         """
         scheme, colon, rest = str(id).partition(":")
         offers = self._offers.get(scheme + ":", []) if colon else self._offers.get(id) or self._newest(id)
         if not offers:
-            raise UnknownIdError(self._unknown(id))
+            systems = [system for one, system in self.missing.items() if id == one or _version_of(id, one) is not None]
+            raise _not_installed(f"{self.kind} {id!r}", systems[0]) if systems else UnknownIdError(self._unknown(id))
         if len(offers) > 1:
             raise PluginError(f"{self.kind} {id!r} is {_two_offers(offers)}")
         return replace(offers[0], id=id, fixed={**offers[0].fixed, "environment": rest}) if rest else offers[0]
@@ -184,6 +194,8 @@ class Registry(Generic[T]):
             if error.name and error.name.partition(".")[0] != own:
                 what = f"{self.kind} {entry.id!r}"
                 raise missing_dependency(what, error.name, entry.distribution, entry.extras) from error
+            if entry.distribution == "ludory":
+                raise _not_installed(f"{self.kind} {entry.id!r}", str(error.name).rpartition(".")[2]) from error
             raise PluginError(self._broken(entry, str(error))) from error
         except (Exception, SystemExit) as error:  # a plugin may raise anything when it is imported
             raise PluginError(self._broken(entry, f"{type(error).__name__}: {error}")) from error
@@ -212,12 +224,28 @@ def _two_offers(offers: Sequence[Entry]) -> str:
 
 def _module_problem(entry: Entry) -> str:
     """Error message if the target's module does not exist, "" otherwise; runs no code of its packages."""
-    match = TARGET.fullmatch(entry.target)
-    assert match is not None, entry
+    missing = _missing_module(_modules(entry)[0])
+    return f"the module {missing} does not exist" if missing else ""
+
+
+def _modules(entry: Entry) -> list[str]:
+    """Modules that must be there for an entry to be of use."""
+    return [entry.target.partition(":")[0], *filter(None, [entry.needs])]
+
+
+def _missing_module(module: str) -> str:
+    """The outermost package or module on the way to a module that does not exist, "" if all do."""
     try:
-        find_module(match["module"])
+        find_module(module)
     except ModuleNotFoundError as error:
-        return str(error)
+        return str(error.name)
     except Exception:  # a finder or a namespace that needs its packages imported first
         return ""
     return ""
+
+
+def _not_installed(what: str, system: str) -> PluginError:
+    """An error about something of a system that a smaller installation lacks."""
+    return PluginError(
+        f"{what} is of the system {system}, which is not part of this installation; type: pip install --force-reinstall ludory"
+    )

@@ -35,7 +35,7 @@ def register_with_gymnasium() -> None:
 
     from .plugins import games
 
-    for id in games.ids():
+    for id in [*games.ids(), *games.missing]:  # making a game of a system that is not installed says what to type
         if id in registry:
             continue
         try:

@@ -34,6 +34,28 @@ def test_every_builtin_id_is_loaded() -> None:
             assert registry.load(entry.id) is not None
 
 
+GONE = Entry("chess/bot", "ludory.agents.chess.bots:make")
+NO_GAME = Entry("chess/net-v3", "ludory.agents.random:make", needs="ludory.envs.chess")
+
+
+def test_what_is_of_a_system_that_is_not_installed_is_not_listed_and_says_what_to_install() -> None:
+    agents = fresh(GONE, NO_GAME, Entry("here", "ludory.agents.random:make"))
+    assert agents.ids() == ["here"]
+    assert agents.missing == {"chess/bot": "chess", "chess/net-v3": "chess"}
+    for id in ("chess/bot", "chess/net-v3", "chess/net"):
+        assert id not in agents
+        for asked in (agents.get, agents.load):
+            with pytest.raises(PluginError, match=f"agent '{id}' is of the system chess, which is not .* pip install"):
+                asked(id)
+    with pytest.raises(UnknownIdError):
+        agents.get("chess/bat")
+
+
+def test_a_package_may_bring_what_is_not_installed(install: Any) -> None:
+    install("ludory-chess", {AGENTS: "chess/bot = chess_bot:make"}, {"chess_bot": "def make(game): return 'bot'"})
+    assert fresh(GONE).load("chess/bot")(None) == "bot"
+
+
 def test_a_plugin_is_listed_without_being_imported_and_loaded_when_asked_for(install: Any) -> None:
     install("ludory-chess", {AGENTS: "chess/fish = chess_fish:make"}, {"chess_fish": "def make(game): return 'fish'"})
     agents = fresh()

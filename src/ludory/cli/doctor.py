@@ -25,7 +25,7 @@ from ludory.visible import visible
 from .common.options import Flag
 from .common.parser import parse
 
-TINY_GAME = "HanabiTiny2P-v0"
+TINY_GAME = "LeducPoker-v0"
 LARGE_CACHE = 500 * 2**20
 COMPARED_GAMES = 256
 """Games that CPU and GPU play for comparison: more than one block of threads."""
@@ -146,6 +146,8 @@ def _plugins() -> Iterator[Finding]:
                 imported += 1
             except Exception as error:  # of a plugin's module, anything
                 broken.add((f"{registry.kind} {id} of {one.distribution}", str(error)))
+    if missing := {system for registry in registries for system in registry.missing.values()}:
+        yield Finding("systems", "ok", f"not part of this installation: {', '.join(sorted(missing))}")
     for what, problem in sorted(broken):
         yield Finding("plugin", "warning", f"{what}: {problem}", "ask its authors, or uninstall it")
     if os.environ.get("LUDORY_PLUGINS") == "off":

@@ -34,7 +34,7 @@ from .tables import Tables
 
 PAGES = ("home", "table", "starting")
 """Modules of `ludory.web.pages`, each with `routes`, that the server starts with."""
-LATE_PAGES = ("runs", "games", "analyse", "watch", "arena")
+LATE_PAGES = ("runs", "games", "analyse", "watch", "duels")
 """Modules that are imported when the first of their pages is asked for, or while nobody asks for anything."""
 NAVIGATION = (
     ("/", "Play"),

@@ -143,7 +143,7 @@ def _run(arguments: list[str]) -> int:
         raise UnknownIdError(f"unknown option {arguments[0]!r}; {hint}{USAGE}")
     with StoredPlaces(arguments):
         job = "/".join(arguments[:2])
-        if job in jobs.ids():
+        if job in jobs or job in jobs.missing:
             return jobs.load(job).run(arguments[2:])
         return commands.load(arguments[0]).run(arguments[1:])
 

@@ -113,7 +113,7 @@ def jobs_shown(command: str, about: str, summaries: Mapping[str, str], argv: Seq
                 f"{command} {argv[0]}: options come behind the name of a {kind}; see `ludory {command} --help`"
             )
         return False
-    width = max(map(len, summaries))
+    width = max(map(len, summaries), default=0)
     lines = [f"  {name:{width}}  {summary}" for name, summary in summaries.items()]
     more = f"`ludory {command} <{kind}> --help` tells more of one."
     print("\n".join([f"usage: ludory {command} <{kind}> ...", "", about, "", *lines, "", more]))

@@ -14,6 +14,7 @@ from ludory.cli.common.options import File, GameOptions, Maybe, seat_names
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import log_on_stderr, outcome
 from ludory.errors import GameLeftError
+from ludory.plugins import games
 
 if TYPE_CHECKING:
     from ludory.data.playthrough import Playthrough
@@ -26,8 +27,8 @@ class _Options(GameOptions):
     Example: ludory play Hanabi2P-v0 --with hanabi/piers
     """
 
-    game: Positional[str] = "Hanabi2P-v0"
-    """Id of a game, or --game ID; `ludory list games` shows all."""
+    game: Positional[str] = games.ids()[0]
+    """Id of a game, or --game ID; `ludory list games` shows all, and the first is the default."""
     partners: Annotated[tuple[tuple[str, ...], ...], UseAppendAction, arg(name="with", metavar="AGENT...")] = ()
     """Who takes the other seats: one agent for all of them, or one for each in the order of seats.
     Default: a bot of the game, such as hanabi/iggi; random where there is none."""

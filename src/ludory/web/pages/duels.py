@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from ludory.plugins import agents, games
 from ludory.web.kept import KeptTexts
 from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
@@ -19,7 +20,11 @@ from .choices import read_agent, read_seed
 from .starting import answer_when_ready, when_ready
 
 FIELDS = ("game", "first", "second", "seed")
-DEFAULTS = {"game": "Hanabi2P-v0", "first": "hanabi/smartbot", "second": "hanabi/piers", "seed": "0"}
+EXAMPLES = (
+    {"game": "Hanabi2P-v0", "first": "hanabi/smartbot", "second": "hanabi/piers", "seed": "0"},
+    {"game": "TicTacToe-v0", "first": "tic_tac_toe/ppo", "second": "random", "seed": "0"},
+)
+"""What the form asks before something is typed: the first whose game is installed."""
 
 
 def _kept(request: Request) -> KeptTexts:
@@ -60,7 +65,8 @@ def _refined(request: Request, question: Any) -> Refinement:
 
 def start(request: Request) -> Response:
     """The page to choose two agents; the address may name them."""
-    typed = DEFAULTS | {name: request.query_params[name] for name in FIELDS if name in request.query_params}
+    example = next(one for one in EXAMPLES if one["game"] in games)
+    typed = example | {name: request.query_params[name] for name in FIELDS if name in request.query_params}
     page: Response = request.app.state.ludory.render(request, "arena.html", question=None, typed=typed, **_choices())
     return page
 
@@ -103,8 +109,6 @@ def duel(request: Request) -> Response:
 
 
 def _choices() -> dict[str, Any]:
-    from ludory.plugins import agents, games
-
     return {"games": games.ids(), "agents": [id for id in agents.ids() if id != "human"]}
 
 
