@@ -13,13 +13,11 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, ClassVar
 
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
-from stable_baselines3.common.logger import KVWriter, Logger
 from typing_extensions import Self
 
-from ludory.algorithms.running.callbacks import reads_steps
+from ludory.algorithms.running.callbacks import Callbacks, MaybeCallback
 from ludory.algorithms.running.divergence import diverging
-from ludory.algorithms.running.metric_logs import also_logged, checked_log_interval, formats_as_sb3
+from ludory.algorithms.running.metric_logs import Log, Logger, also_logged, checked_log_interval, formats_as_sb3
 from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.sampling.step_locals import EPISODES
 from ludory.checkpoints.checkpoint import install_hint
@@ -27,8 +25,6 @@ from ludory.data.header import header_from_json
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
-
-MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
 
 
 class Learner(ABC):
@@ -59,7 +55,7 @@ class Learner(ABC):
     def __init__(self, game: Game, config: Any) -> None:
         self.game, self.config = game, config
         self.num_timesteps = 0
-        self.logger = Logger(None, [])
+        self.logger = Logger()
         self.time_share = 0.0
         """Used share of the time of a run that is limited by time; schedules follow it as they follow timesteps."""
         self._total_timesteps = 0
@@ -140,8 +136,9 @@ class Learner(ABC):
             self.num_timesteps = 0
         total_timesteps += self.num_timesteps  # by this name, as callbacks of Stable-Baselines3 read it
         self._total_timesteps = total_timesteps
-        callbacks = self._callback(callback)
-        self.watch_steps(reads_steps(callbacks))
+        callbacks = Callbacks(callback)
+        callbacks.init_callback(self)
+        self.watch_steps(callbacks.read_steps)
         callbacks.on_training_start(locals(), globals())
         self._stopping = False
         formats, iterations = self.formats(self.verbose, tb_log_name), 0
@@ -155,7 +152,7 @@ class Learner(ABC):
         callbacks.on_training_end()
         return self
 
-    def formats(self, verbose: int, tb_log_name: str | None) -> list[KVWriter]:
+    def formats(self, verbose: int, tb_log_name: str | None) -> list[Log]:
         """The logs of `verbose` and `tensorboard_log`, as in Stable-Baselines3."""
         return formats_as_sb3(tb_log_name or self.id.partition("-v")[0], verbose, self.tensorboard_log)
 
@@ -163,7 +160,7 @@ class Learner(ABC):
         """End `learn` before its next iteration, where the state can be saved and resumed exactly."""
         self._stopping = True
 
-    def _iteration(self, callbacks: BaseCallback, progress: Progress, logged: bool = True) -> bool:
+    def _iteration(self, callbacks: Callbacks, progress: Progress, logged: bool = True) -> bool:
         started, before = perf_counter(), self.num_timesteps
 
         def on_step() -> bool:
@@ -188,14 +185,6 @@ class Learner(ABC):
             self.logger.record(name, value)
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
-
-    def _callback(self, callback: MaybeCallback) -> BaseCallback:
-        if isinstance(callback, list):
-            callback = CallbackList(callback)
-        elif not isinstance(callback, BaseCallback):
-            callback = ConvertCallback(callback) if callback else CallbackList([])
-        callback.init_callback(self)  # type: ignore[arg-type]  # our shape is SB3's
-        return callback
 
     @property
     def planned_timesteps(self) -> int:
@@ -257,7 +246,7 @@ class Learner(ABC):
         self.logger.dump(self.num_timesteps)
 
     def set_logger(self, logger: Logger) -> None:
-        """Log to a `stable_baselines3.common.logger.Logger`."""
+        """Log to a `Logger`, ours or `stable_baselines3.common.logger.Logger`."""
         self.logger = logger
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -320,7 +309,7 @@ def _game_and_fields(env: Any) -> tuple[Game, dict[str, Any]]:
     """The game of `env`, and the fields of a config that `env` was made with if it is a view."""
     if isinstance(env, str | Game):
         return make_game(env), {}
-    from ludory.envs.adapters.objects import handed_in  # imports Gymnasium and PettingZoo
+    from ludory.envs.adapters.objects import handed_in  # imports Gymnasium
 
     return handed_in(env)
 

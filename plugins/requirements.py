@@ -6,6 +6,7 @@ import re
 import sys
 from collections import Counter
 from importlib import metadata
+from typing import Any
 
 from ludory.errors import PluginError
 
@@ -19,6 +20,12 @@ _OTHER_NAMES = {
     "yaml": "pyyaml",
 }
 """Package of each module that is named differently from its package."""
+
+
+def imported(*names: str) -> tuple[type[Any], ...]:
+    """The classes "module:name" whose modules have been imported, for `isinstance`: an object of any other class was never made."""
+    pairs = [(sys.modules.get(module), name) for module, _, name in (one.partition(":") for one in names)]
+    return tuple(getattr(module, name) for module, name in pairs if module is not None and hasattr(module, name))
 
 
 def needs_unix(what: str) -> PluginError:

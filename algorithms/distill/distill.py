@@ -15,8 +15,9 @@ from ludory.agents.make import make_agent
 from ludory.agents.networks.build import ImportedPolicy, PolicySpec, saved_policy
 from ludory.agents.networks.import_sb3 import is_sb3_file
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.learner import MaybeCallback, game_of
+from ludory.algorithms.learner import game_of
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of, report_skipped
+from ludory.algorithms.running.callbacks import MaybeCallback
 from ludory.algorithms.running.folder_lock import is_first_process
 from ludory.algorithms.running.progress import figures_table
 from ludory.algorithms.sampling.teacher import Teacher

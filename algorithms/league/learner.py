@@ -12,13 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3.common.logger import KVWriter, Logger
-
 from ludory.agents.networks.build import saved_policy
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import LEAGUE_GAMES, AlgorithmConfig
 from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.running.metric_logs import Logger
 from ludory.checkpoints.checkpoint import read_header
 from ludory.envs.game import Game
 from ludory.errors import OptionError, TrainingError
@@ -124,7 +123,7 @@ class ActivePlayer:
             TrainingError: losses, gradients or weights are not finite; the last checkpoint is kept.
         """
         algorithm, numbers = self.algorithm, _Means()
-        algorithm.set_logger(Logger(None, [numbers]))
+        algorithm.set_logger(Logger([numbers]))
         before = algorithm.num_timesteps
         try:
             algorithm.learn(steps, reset_num_timesteps=False)
@@ -156,7 +155,7 @@ class ActivePlayer:
         self.env_steps, self.updates = env_steps, updates
 
 
-class _Means(KVWriter):
+class _Means:
     """Means of the numbers that an algorithm logs."""
 
     def __init__(self) -> None:

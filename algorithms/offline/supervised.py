@@ -26,7 +26,7 @@ from tyro.conf import arg
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import LearnerConfig, linear
-from ludory.algorithms.learner import MaybeCallback
+from ludory.algorithms.running.callbacks import Callbacks, MaybeCallback
 from ludory.algorithms.running.folder_lock import is_first_process
 from ludory.algorithms.running.metric_logs import also_logged, checked_log_interval
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
@@ -238,7 +238,8 @@ class SupervisedAlgorithm(Algorithm):
         asked = self._planned if total_timesteps is None else self.num_timesteps + total_timesteps
         self._total_timesteps = min(asked, self._planned)
         self._ends_early = self._total_timesteps < self._planned
-        self._callbacks, self._told = self._callback(callback), True
+        self._callbacks, self._told = Callbacks(callback), True
+        self._callbacks.init_callback(self)
         self._stopping = False
         self._callbacks.on_training_start(locals(), globals())
         self._log_interval = checked_log_interval(log_interval)

@@ -18,7 +18,7 @@ from ludory.agents.networks.layers.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import linear
 from ludory.algorithms.losses.returns import affine_scan
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
 from ludory.envs.game import Game, Symmetry
@@ -93,7 +93,7 @@ class PPO(Algorithm):
         self.value = make_privileged_value(self.config, self.game.facts, self.device)
         self.sampler.critic = self.value
         parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
-        self.optimizer = torch.optim.Adam(parameters, lr=self.config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = make_adam(parameters, lr=self.config.learning_rate, eps=1e-5, fused=True)
         self.return_moments, self.reward_moments = RunningMoments(), RunningMoments()
         self.observation_moments = RunningMoments(self.game.facts.observation.size)
         if self.config.normalize_observations and self.game.facts.observation.bits:

@@ -1,20 +1,24 @@
-"""Where the metrics of a run go: CSV, TensorBoard, Weights & Biases, the terminal; formats of Stable-Baselines3's `Logger`."""
+"""Where the metrics of a run go: CSV, TensorBoard, Weights & Biases, the terminal; in the shape of Stable-Baselines3's logger."""
 
 from __future__ import annotations
 
 import csv
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from stable_baselines3.common.logger import HumanOutputFormat, KVWriter, Logger, TensorBoardOutputFormat
+import numpy as np
+import torch
 
 from ludory.atomic import atomic_file, cannot_write
-from ludory.errors import OptionError, PluginError
+from ludory.errors import OptionError
+from ludory.plugins.requirements import missing_dependency
 from ludory.plugins.spec import CHECKPOINT_SUFFIX
 
 if TYPE_CHECKING:
@@ -26,7 +30,131 @@ FIRST = ("time/total_timesteps", "time/elapsed", "time/fps")
 """The first columns of a table; the others follow by name."""
 
 
-class CSVLog(KVWriter):
+class Log(Protocol):
+    """A place for metrics: as `KVWriter` of Stable-Baselines3."""
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        """Write values by name, except those whose entry in `key_excluded` names this kind of log; `step` counts timesteps."""
+
+    def close(self) -> None:
+        """Nothing is written after this."""
+
+
+class Logger:
+    """Collects the metrics of an iteration, then writes them to logs: as `Logger` of Stable-Baselines3, whose callbacks call it.
+
+    Args:
+        logs: where they go; `output_formats` in Stable-Baselines3.
+        dir: folder of the logs, for callbacks that write beside them.
+    """
+
+    def __init__(self, logs: Sequence[Log] = (), dir: str | None = None) -> None:
+        self.output_formats, self.dir = list(logs), dir
+        self.name_to_value: dict[str, Any] = defaultdict(float)
+        self.name_to_count: dict[str, int] = defaultdict(int)
+        self.name_to_excluded: dict[str, tuple[str, ...]] = {}
+
+    def record(self, key: str, value: Any, exclude: str | tuple[str, ...] | None = None) -> None:
+        """Set a metric; `exclude` names kinds of logs that do not get it: "stdout", "csv", "tensorboard"."""
+        self.name_to_value[key] = value
+        self.name_to_excluded[key] = exclude if isinstance(exclude, tuple) else (exclude or "",)
+
+    def record_mean(self, key: str, value: float | None, exclude: str | tuple[str, ...] | None = None) -> None:
+        """As `record`, with the mean of all values since the last `dump`."""
+        if value is not None:
+            count = self.name_to_count[key]
+            self.record(key, (self.name_to_value[key] * count + value) / (count + 1), exclude)
+            self.name_to_count[key] = count + 1
+
+    def dump(self, step: int = 0) -> None:
+        """Write all metrics, and forget them."""
+        for log in self.output_formats:
+            log.write(self.name_to_value, self.name_to_excluded, step)
+        for values in (self.name_to_value, self.name_to_count, self.name_to_excluded):
+            values.clear()
+
+    def get_dir(self) -> str | None:
+        """As `dir`."""
+        return self.dir
+
+    def info(self, *words: object) -> None:
+        """Print a line, if there is a log at the terminal."""
+        if any(isinstance(log, TerminalLog) for log in self.output_formats):
+            print(*words, flush=True)
+
+    log = debug = warn = error = info
+
+    def close(self) -> None:
+        """Close the logs."""
+        for log in self.output_formats:
+            log.close()
+
+
+class TerminalLog(Log):
+    """Tables on stdout, as Stable-Baselines3 prints them: one for each iteration, metrics below the first part of their name."""
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        """Print a table."""
+        rows: dict[tuple[str, str], str] = {}
+        for name, value in sorted(key_values.items()):
+            if not {"stdout", "log"} & set(key_excluded.get(name) or ()):
+                group, slash, rest = name.partition("/")
+                if slash:
+                    rows[group, ""] = ""
+                rows[group, rest or "/"] = _cut(f"{value:<8.3g}" if isinstance(value, float) else str(value))
+        shown = [(_cut(_title(*row)), value) for row, value in rows.items()]
+        if shown:
+            widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+            rule = "-" * (sum(widths) + 7)
+            lines = [f"| {title:{widths[0]}} | {value:{widths[1]}} |" for title, value in shown]
+            print(rule, *lines, rule, sep="\n", flush=True)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _title(group: str, rest: str) -> str:
+    """The first cell of a row: of a group, of a metric in it, or of a metric without group, whose `rest` is "/"."""
+    return group if rest == "/" else f"   {rest}" if rest else f"{group}/"
+
+
+def _cut(text: str, length: int = 36) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+class TensorBoardLog(Log):
+    """Event files of TensorBoard in `folder`: numbers, texts, and arrays as histograms.
+
+    Raises:
+        PluginError: TensorBoard is not installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ModuleNotFoundError as error:
+            raise missing_dependency("a log for TensorBoard", "tensorboard") from error
+        self._writer = SummaryWriter(str(folder))
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        """Add the values at `step`."""
+        for name, value in key_values.items():
+            if "tensorboard" in (key_excluded.get(name) or ()):
+                continue
+            if isinstance(value, str):
+                self._writer.add_text(name, value, step)
+            elif isinstance(value, Number | np.generic):
+                self._writer.add_scalar(name, value, step)
+            elif isinstance(value, np.ndarray | torch.Tensor):
+                self._writer.add_histogram(name, torch.as_tensor(value), step)
+        self._writer.flush()
+
+    def close(self) -> None:
+        """End the file."""
+        self._writer.close()
+
+
+class CSVLog(Log):
     """A table of numbers with the time first, then all metrics by name.
 
     A metric that comes later gets its column in the same order: the file is then written again.
@@ -76,7 +204,7 @@ def in_order(names: set[str]) -> list[str]:
     return [name for name in FIRST if name in names] + sorted(names - set(FIRST))
 
 
-class WandbLog(KVWriter):
+class WandbLog(Log):
     """A run of Weights & Biases.
 
     Args:
@@ -89,9 +217,10 @@ class WandbLog(KVWriter):
     """
 
     def __init__(self, name: str, folder: Path, config: Mapping[str, Any]) -> None:
-        if not find_spec("wandb"):
-            raise PluginError('--log wandb needs Weights & Biases; type: pip install "ludory[wandb]"')
-        import wandb
+        try:
+            import wandb
+        except ModuleNotFoundError as error:
+            raise missing_dependency("--log wandb", "wandb") from error
 
         self._run: Any = wandb.init(project="ludory", name=name, dir=str(folder), config=dict(config))
 
@@ -114,16 +243,17 @@ def check_logs(logs: Sequence[str]) -> None:
     for name in logs:
         if name not in LOGS:
             raise OptionError(f"--log {name}: must be one or more of {', '.join(LOGS)}, e.g. --log csv,tensorboard")
-    if "wandb" in logs and not find_spec("wandb"):
-        raise PluginError('--log wandb needs Weights & Biases; type: pip install "ludory[wandb]"')
+    for name in ("tensorboard", "wandb"):
+        if name in logs and not find_spec(name):
+            raise missing_dependency(f"--log {name}", name)
 
 
-def make_formats(learner: Learner, logs: Sequence[str], file: Path) -> list[KVWriter]:
+def make_formats(learner: Learner, logs: Sequence[str], file: Path) -> list[Log]:
     """The formats of a run whose model is in `file`.
 
     A part of a resumed run gets a table and a TensorBoard folder of its own: NAME.csv, NAME-2.csv; NAME-tensorboard/1, /2.
     """
-    formats: list[KVWriter] = []
+    formats: list[Log] = []
     if "csv" in logs:
         formats.append(table_beside(file))
     if "tensorboard" in logs:
@@ -153,13 +283,13 @@ def _name(file: Path) -> str:
 
 
 @contextmanager
-def also_logged(learner: Learner, formats: Sequence[KVWriter]) -> Iterator[None]:
+def also_logged(learner: Learner, formats: Sequence[Log]) -> Iterator[None]:
     """While the block runs, `learner` logs to `formats` as well; they are closed afterwards."""
     if not formats:  # the logger that a user has set stays
         yield
         return
     before = learner.logger
-    learner.set_logger(Logger(before.dir, [*before.output_formats, *formats]))
+    learner.set_logger(Logger([*before.output_formats, *formats], before.dir))
     try:
         yield
     finally:
@@ -179,19 +309,25 @@ def checked_log_interval(interval: object) -> int:
     return interval
 
 
-def formats_as_sb3(name: str, verbose: int, tensorboard_log: str | Path | None) -> list[KVWriter]:
+def formats_as_sb3(name: str, verbose: int, tensorboard_log: str | Path | None) -> list[Log]:
     """What `verbose` and `tensorboard_log` mean in Stable-Baselines3: tables at the terminal; a folder NAME_1, NAME_2 for each `learn`."""
-    formats: list[KVWriter] = [HumanOutputFormat(sys.stdout)] if verbose else []
+    formats: list[Log] = [TerminalLog()] if verbose else []
     if tensorboard_log is not None:
         formats.append(_tensorboard(Path(tensorboard_log), f"{name}_"))
     return formats
 
 
-def _tensorboard(folder: Path, prefix: str) -> KVWriter:
+def _tensorboard(folder: Path, prefix: str) -> Log:
     part = 1
     while (folder / f"{prefix}{part}").exists():
         part += 1
-    return TensorBoardOutputFormat(str(folder / f"{prefix}{part}"))
+    target = folder / f"{prefix}{part}"
+    if sb3 := sys.modules.get(
+        "stable_baselines3.common.logger"
+    ):  # its callbacks may log its figures, videos and hyperparameters
+        written: Log = sb3.TensorBoardOutputFormat(str(target))
+        return written
+    return TensorBoardLog(target)
 
 
 def _next_part(file: Path) -> Path:

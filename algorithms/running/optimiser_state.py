@@ -1,11 +1,29 @@
-"""Adam's moments as named tensors, so that a checkpoint needs no pickles."""
+"""Adam, made without PyTorch's compiler; its moments as named tensors, so that a checkpoint needs no pickles."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from torch import Tensor
-from torch.optim import Adam
+from torch.optim import Adam, Optimizer
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+def make_adam(parameters: Iterable[Tensor], **options: Any) -> Adam:
+    """`Adam(parameters, **options)`, which takes a second less and 150 MB less, until its first step.
+
+    PyTorch forbids its compiler to look into the method that takes parameters, and imports the compiler to tell it so.
+    """
+    guarded: Any = getattr(Optimizer.add_param_group, "__wrapped__", None)
+    if guarded is None or hasattr(guarded, "__dynamo_disable"):
+        return Adam(parameters, **options)
+    guarded.__dynamo_disable = guarded
+    try:
+        return Adam(parameters, **options)
+    finally:
+        del guarded.__dynamo_disable
 
 
 def save_adam(optimizer: Adam) -> dict[str, Tensor]:

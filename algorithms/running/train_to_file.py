@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import monotonic
-from typing import Any
-
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
 from ludory.algorithms.learner import Learner
 
-from .callbacks import BetweenIterations
+from .callbacks import BetweenIterations, Callbacks, MaybeCallback
 from .folder_lock import FileLock, is_first_process
 from .interrupt import stop_on_interrupt
 from .metric_logs import also_logged, check_logs, make_formats
@@ -22,11 +19,11 @@ class _SaveByClock(BetweenIterations):
     """Saves between iterations, where a run can be resumed to the same numbers."""
 
     def __init__(self, algorithm: Learner, file: Path, every: float, deadline: float | None) -> None:
-        super().__init__()
         self._algorithm, self._file, self._every, self._deadline = algorithm, file, every, deadline
         self._saved = monotonic()
 
-    def _on_rollout_start(self) -> None:
+    def on_rollout_start(self) -> None:
+        """Save, or stop."""
         now = monotonic()
         if self._deadline is not None and now >= self._deadline:
             self._algorithm.stop()
@@ -42,7 +39,7 @@ def train_to_file(
     *,
     save_every: float = 60.0,
     minutes: float | None = None,
-    callback: BaseCallback | None = None,
+    callback: MaybeCallback = None,
     progress_bar: bool = False,
     lock: FileLock | None = None,
     logs: Sequence[str] = ("csv",),
@@ -59,7 +56,7 @@ def train_to_file(
         file: the checkpoint.
         save_every: seconds between checkpoints.
         minutes: stop after this time, even if timesteps are left.
-        callback: of Stable-Baselines3.
+        callback: as for `Learner.learn`.
         progress_bar: show rate and time left.
         lock: lock of the file if the caller holds it already, as it must to read the file first; None: taken here.
         logs: names out of "csv", "tensorboard" and "wandb".
@@ -74,14 +71,14 @@ def train_to_file(
     target = Path(file)
     check_logs(logs)
     deadline = None if minutes is None else monotonic() + 60 * minutes
-    callbacks: list[Any] = [_SaveByClock(algorithm, target, save_every, deadline)]
+    saves = _SaveByClock(algorithm, target, save_every, deadline)
     with nullcontext() if lock else training_lock(target):
         algorithm.save(target)
         formats = make_formats(algorithm, logs, target) if is_first_process() else []
         with also_logged(algorithm, formats), stop_on_interrupt(algorithm.stop) as interrupted:
             algorithm.learn(
                 max(0, total_timesteps - algorithm.num_timesteps),
-                CallbackList(callbacks + ([callback] if callback else [])),
+                [saves, Callbacks(callback)],
                 progress_bar,
                 reset_num_timesteps=False,
             )

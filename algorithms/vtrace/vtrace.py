@@ -16,7 +16,7 @@ from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
 from ludory.algorithms.running.threads import precise
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value, values_of
 from ludory.algorithms.sampling.rollout import Rollout, by_seat, seat_index
@@ -58,7 +58,7 @@ class VTrace(Algorithm):
         self.value = make_privileged_value(config, self.game.facts, self.device)
         self.sampler.critic = self.value
         self.parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
-        self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = make_adam(self.parameters, lr=config.learning_rate, eps=1e-5, fused=True)
         self.replay = SequenceReplay(config.replay_rollouts, config.reuse, config.max_lag)
         self.version = 0
         """Gradient steps made."""

@@ -9,9 +9,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3.common.callbacks import BaseCallback
-
 from ludory.agents.language.model import LanguageModel, language_device, load_language_model
+from ludory.algorithms.running.callbacks import BetweenIterations
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file, training_lock
 from ludory.algorithms.text_ppo.config import make_text_ppo_config
@@ -194,26 +193,24 @@ def _ppo_learner(
     return TextPPO.load(target, env=game, **{name: now[name] for name in TextPPO.changeable})
 
 
-class _Checkpoints(BaseCallback):
+class _Checkpoints(BetweenIterations):
     """Saves between iterations, now and then, and says how far the run is."""
 
     def __init__(self, learner: TextPPO, target: Path) -> None:
-        super().__init__()
         self._learner, self._target, self._saved = learner, target, learner.iteration
 
-    def _on_rollout_start(self) -> None:
+    def on_rollout_start(self) -> None:
+        """Save."""
         learner = self._learner
         if learner.iteration - self._saved >= SAVE_EVERY:
             learner.save(self._target)
             self._saved = learner.iteration
 
-    def _on_rollout_end(self) -> None:
+    def on_rollout_end(self) -> None:
+        """Say how far it is."""
         learner = self._learner
         if learner.iteration % SAVE_EVERY == 0 or learner.iteration == learner.config.iterations:
             print(f"ppo: iteration {learner.iteration} of {learner.config.iterations}", flush=True)
-
-    def _on_step(self) -> bool:
-        return True
 
 
 def ppo_options(text: TextConfig) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from typing_extensions import Self
 
-from ludory.algorithms.learner import Learner, MaybeCallback, needed_game
+from ludory.algorithms.learner import Learner, needed_game
+from ludory.algorithms.running.callbacks import MaybeCallback
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.envs.game import Game
 from ludory.errors import OptionError

@@ -62,7 +62,6 @@ class _Clock(BetweenIterations):
         curve: CurveFile,
         score: Callable[[], Any],
     ) -> None:
-        super().__init__()
         self._learner, self._stage, self._file, self._curve, self._score = model, stage, file, curve, score
         self._limit, self._every = seconds, every
         self._read = monotonic if model.device.type == "cuda" else process_time
@@ -76,7 +75,8 @@ class _Clock(BetweenIterations):
         """Of training in this stage so far."""
         return self._before + self._read() - self._since
 
-    def _on_rollout_start(self) -> None:
+    def on_rollout_start(self) -> None:
+        """Score, save or stop, if it is time."""
         seconds = self.seconds
         self._learner.time_share = min(1.0, seconds / self._limit)
         if seconds >= self._next:

@@ -131,10 +131,10 @@ class _StopAt(BetweenIterations):
     """Ends the training between two iterations once it has made so many decisions."""
 
     def __init__(self, model: PPO, decisions: int) -> None:
-        super().__init__()
         self._algorithm, self._decisions = model, decisions
 
-    def _on_rollout_start(self) -> None:
+    def on_rollout_start(self) -> None:
+        """Stop, if it is time."""
         if self._algorithm.num_timesteps >= self._decisions:
             self._algorithm.stop()
 

@@ -314,10 +314,10 @@ class _StopAt(BetweenIterations):
     """Ends `learn` before the first iteration behind `timesteps`; schedules stay those of the whole training."""
 
     def __init__(self, timesteps: int) -> None:
-        super().__init__()
         self._timesteps = timesteps
 
-    def _on_rollout_start(self) -> None:
+    def on_rollout_start(self) -> None:
+        """Stop, if it is time."""
         learner: Any = self.model
         if learner.num_timesteps >= self._timesteps:
             learner.stop()

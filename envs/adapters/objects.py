@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import gymnasium
 from gymnasium.vector import VectorEnv
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
-from pettingzoo import AECEnv, ParallelEnv
-from pettingzoo.utils.conversions import parallel_to_aec_wrapper
-from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper
-from stable_baselines3.common.vec_env import VecEnv
 
 from ludory.envs.engine.base import EngineBase
 from ludory.envs.game import Game
 from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
-from ludory.envs.views.pettingzoo_aec import GameAECEnv
-from ludory.envs.views.pettingzoo_parallel import GameParallelEnv
 from ludory.errors import OptionError
+from ludory.plugins.requirements import imported
 
-from . import gymnasium_game, pettingzoo_game
+from . import gymnasium_game
 from .vector_engine import game_of_vector
 
 CHECKERS = (
-    *(OrderEnforcing, PassiveEnvChecker),
-    *(OrderEnforcingWrapper, AssertOutOfBoundsWrapper, parallel_to_aec_wrapper),
+    "conversions:parallel_to_aec_wrapper",
+    "wrappers:AssertOutOfBoundsWrapper",
+    "wrappers:OrderEnforcingWrapper",
 )
-"""Wrappers that `make` of Gymnasium, PettingZoo and Ludory add; none changes a game."""
+"""Wrappers that `make` of PettingZoo and Ludory add, as those of Gymnasium do; none changes a game."""
+VIEWS = ("ludory.envs.views.pettingzoo_aec:GameAECEnv", "ludory.envs.views.pettingzoo_parallel:GameParallelEnv")
 
 
 class HandedIn(NamedTuple):
@@ -51,10 +48,13 @@ def handed_in(env: Any) -> HandedIn:
     """
     if isinstance(env, EngineBase):
         return HandedIn(env.game, {"num_envs": env.num_games})
-    view = env
-    while type(view) in CHECKERS:
+    view, checkers = (
+        env,
+        (OrderEnforcing, PassiveEnvChecker, *imported(*(f"pettingzoo.utils.{one}" for one in CHECKERS))),
+    )
+    while type(view) in checkers:
         view = view.env
-    if type(view) in (GameAECEnv, GameParallelEnv):
+    if type(view) in imported(*VIEWS):
         return HandedIn(view.game, {})
     if type(view) not in (GameEnv, GameVectorEnv) or not isinstance(view.others, str | None):
         return HandedIn(game_of_object(env), {})
@@ -71,12 +71,12 @@ def game_of_object(env: Any) -> Game:
     Raises:
         OptionError: it is none of these, or its spaces cannot be translated.
     """
-    if isinstance(env, VectorEnv | VecEnv):
-        return game_of_vector(env)
+    if isinstance(env, (VectorEnv, *imported("stable_baselines3.common.vec_env:VecEnv"))):
+        return game_of_vector(cast(Any, env))
     if isinstance(env, list | tuple) and env:
         makers = [_Maker(one) if callable(one) else _Handed(one) for one in env]
         return _game(makers, _first(env[0]))
-    if isinstance(env, gymnasium.Env | AECEnv | ParallelEnv):
+    if isinstance(env, _single()):
         return _game([_Handed(env)], env)
     if callable(env):
         return _game(_Maker(env), _first(env))
@@ -86,10 +86,15 @@ def game_of_object(env: Any) -> Game:
     )
 
 
+def _single() -> tuple[type[Any], ...]:
+    """Classes of environments of one game."""
+    return (gymnasium.Env, *imported("pettingzoo:AECEnv", "pettingzoo:ParallelEnv"))
+
+
 def _first(env: Any) -> Any:
     """The environment itself, or one that the class or function makes."""
     made = env() if callable(env) else env
-    if not isinstance(made, gymnasium.Env | AECEnv | ParallelEnv):
+    if not isinstance(made, _single()):
         raise OptionError(
             f"env={env!r} makes a {type(made).__name__}, must make an environment of Gymnasium or PettingZoo"
         )
@@ -100,6 +105,8 @@ def _game(maker: Any, example: Any) -> Game:
     name = type(getattr(example, "unwrapped", example)).__name__
     if isinstance(example, gymnasium.Env):
         return gymnasium_game.game_of_maker(maker, name)
+    from . import pettingzoo_game
+
     return pettingzoo_game.game_of_maker(maker, name)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium.spaces import Space
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env import VecEnv
 
 from ludory.envs.engine.external import ExternalEngine, Rows
 from ludory.envs.game import Game
@@ -20,6 +19,9 @@ from ludory.errors import OptionError
 from .contract import Masks, finite_reward, started, stepped
 from .engine import one_seat_facts
 from .spaces import MASK, Actions, Observations
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
 
 
 class _Step(NamedTuple):

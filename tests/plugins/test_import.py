@@ -40,6 +40,16 @@ print(len(set(sys.modules) - before), *heavy)
 
 
 @pytest.mark.slow
+def test_a_learner_imports_no_library_that_it_does_not_use() -> None:
+    code = """
+import sys, ludory
+ludory.make_algorithm("ppo", env="TicTacToe-v0", num_envs=2)
+print(*{"stable_baselines3", "sb3_contrib", "pettingzoo", "lightning", "tensorboard", "pyarrow", "rich", "tyro", "torch._dynamo"} & set(sys.modules))
+"""
+    assert python(code) == ""
+
+
+@pytest.mark.slow
 def test_rooms_and_names_are_reachable_after_a_bare_import() -> None:
     code = """
 import ludory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -10,7 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from ludory.agents.evaluation.record import record
 from ludory.algorithms import make_algorithm
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.metric_logs import CSVLog, check_logs
+from ludory.algorithms.running.metric_logs import CSVLog, Logger, TerminalLog, check_logs
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.errors import OptionError, PluginError
 
@@ -70,6 +71,8 @@ def test_unknown_and_missing_logs_are_named(monkeypatch):
     monkeypatch.setattr("ludory.algorithms.running.metric_logs.find_spec", lambda name: None)
     with pytest.raises(PluginError, match=r"ludory\[wandb\]"):
         check_logs(["wandb"])
+    with pytest.raises(PluginError, match="--log tensorboard needs the module 'tensorboard'"):
+        check_logs(["tensorboard"])
 
 
 def test_weights_and_biases_gets_the_numbers(tmp_path, monkeypatch):
@@ -77,3 +80,26 @@ def test_weights_and_biases_gets_the_numbers(tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
     train_to_file(small(), 64, tmp_path / "m.ludory", logs=("wandb",))
     assert list(tmp_path.glob("wandb/offline-run-*/*.wandb"))
+
+
+def test_a_table_at_the_terminal_is_that_of_stable_baselines3(capsys):
+    from stable_baselines3.common.logger import HumanOutputFormat
+    from stable_baselines3.common.logger import Logger as SB3Logger
+
+    numbers = {
+        "time/fps": 12,
+        "train/loss": 0.123456,
+        "alone": 3.0,
+        "rollout/" + "long" * 12: 1e-9,
+        "rollout/b": "text",
+    }
+    printed = []
+    for logger in (SB3Logger(None, [HumanOutputFormat(sys.stdout)]), Logger([TerminalLog()])):
+        for name, value in numbers.items():
+            logger.record(name, value)
+        logger.record("time/hidden", 1, exclude="stdout")
+        logger.record_mean("train/mean", 1.0)
+        logger.record_mean("train/mean", 4.0)
+        logger.dump(5)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
