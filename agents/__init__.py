@@ -5,62 +5,92 @@ The names below are loaded when they are first used, so that `import ludory.agen
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludory.lazy import published_by
 
 if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's agents room; type `import ludory.agents`")
 
 if TYPE_CHECKING:
-    from .agent import Agent, BotKernels, KernelAgent
+    from .agent import Agent, BotKernels, DrawingAgent, KernelAgent
+    from .draws import ONE_MORE, Keys, uniforms
     from .evaluation.cross_play import cross_play
-    from .evaluation.evaluate import evaluate
+    from .evaluation.evaluate import check_count, evaluate
+    from .evaluation.intervals import wilson
+    from .evaluation.record import record
     from .make import make_agent
+    from .networks.build import ImportedPolicy, PolicySpec, build_policy, policy_of, saved_policy
     from .networks.import_sb3 import from_sb3, sb3_agent
+    from .networks.layers.distribution import MaskedHeads
+    from .networks.layers.encoders import dense_encoder
+    from .networks.layers.recurrent import GruStep, RecurrentPolicy
+    from .networks.policies.gru import GruPolicy
+    from .networks.policies.residual import ResidualBlock
+    from .networks.policies.transformer import AttentionLayer, check_encoder
+    from .networks.policy import Policy, PolicyOutput, output_layers, refuse_not_finite
+    from .neural import NeuralAgent
+    from .random import RandomAgent
     from .search.belief import Belief, Draw, GameBeliefs
-    from .search.blueprint import Blueprint
-    from .seat import Seat, SeatAgent
+    from .search.blueprint import Blueprint, Memories, make_blueprint, records_of
+    from .search.kernel_blueprint import KernelBlueprint
+    from .search.particles import ParticleBelief, belief_maker
+    from .search.rollouts import RolloutSearch, SearchDecision, SearchResult
+    from .search.searcher import Searcher
+    from .seat import Seat, SeatAgent, SeatMove
 
 __all__ = [
+    "ONE_MORE",
     "Agent",
+    "AttentionLayer",
     "Belief",
     "Blueprint",
     "BotKernels",
     "Draw",
+    "DrawingAgent",
     "GameBeliefs",
+    "GruPolicy",
+    "GruStep",
+    "ImportedPolicy",
     "KernelAgent",
+    "KernelBlueprint",
+    "Keys",
+    "MaskedHeads",
+    "Memories",
+    "NeuralAgent",
+    "ParticleBelief",
+    "Policy",
+    "PolicyOutput",
+    "PolicySpec",
+    "RandomAgent",
+    "RecurrentPolicy",
+    "ResidualBlock",
+    "RolloutSearch",
+    "SearchDecision",
+    "SearchResult",
+    "Searcher",
     "Seat",
     "SeatAgent",
+    "SeatMove",
+    "belief_maker",
+    "build_policy",
+    "check_count",
+    "check_encoder",
     "cross_play",
+    "dense_encoder",
     "evaluate",
     "from_sb3",
     "make_agent",
+    "make_blueprint",
+    "output_layers",
+    "policy_of",
+    "record",
+    "records_of",
+    "refuse_not_finite",
+    "saved_policy",
     "sb3_agent",
+    "uniforms",
+    "wilson",
 ]
 
-_HOMES = {
-    "Agent": "agent",
-    "Belief": "search.belief",
-    "Blueprint": "search.blueprint",
-    "BotKernels": "agent",
-    "Draw": "search.belief",
-    "GameBeliefs": "search.belief",
-    "KernelAgent": "agent",
-    "Seat": "seat",
-    "SeatAgent": "seat",
-    "cross_play": "evaluation.cross_play",
-    "evaluate": "evaluation.evaluate",
-    "from_sb3": "networks.import_sb3",
-    "make_agent": "make",
-    "sb3_agent": "networks.import_sb3",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"ludory.agents.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'ludory.agents' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = published_by(__name__)

@@ -5,56 +5,103 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludory.lazy import published_by
 
 if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's algorithms room; type `import ludory.algorithms`")
 
 if TYPE_CHECKING:
     from .algorithm import Algorithm
-    from .config import AlgorithmConfig
-    from .learner import Learner
-    from .losses.returns import Steps, gae, upgo
+    from .bc import BC, BCConfig
+    from .cfr import CFR, CFRConfig
+    from .config import AlgorithmConfig, LearnerConfig, linear, make_options
+    from .distill.config import DistillConfig
+    from .distill.distill import Distill
+    from .learner import Learner, game_to_load, needed_game
+    from .losses.returns import Advantages, Steps, gae, normalise, upgo
     from .make import load, make_algorithm
+    from .offline.supervised import PRECISIONS, SupervisedAlgorithm, SupervisedConfig
+    from .offline.supervised_module import Course, Position, SupervisedModule
+    from .ppo import PPO, PPOConfig
+    from .ppo.loss import Coefficients, PPOMinibatch, ppo_loss
+    from .running.callbacks import MaybeCallback
+    from .running.folder_learner import FolderLearner
+    from .running.folder_lock import FileLock, FolderLock
+    from .running.interrupt import exit_code, stop_on_interrupt
     from .running.optimiser_state import load_adam, save_adam
+    from .running.progress import figures_table
+    from .running.threads import one_thread
+    from .running.train_to_file import train_to_file
+    from .sampling.lanes import EngineLanes, Lanes, SelfPlayLanes, SimultaneousLanes, on_engine, played
+    from .sampling.policy_runner import PolicyRunner
     from .sampling.rollout import Rollout, minibatches
+    from .sampling.teacher import load_teacher
+    from .sb3_ppo.config import SB3PPOConfig
     from .sb3_ppo.export import export_sb3
+    from .sb3_ppo.sb3_ppo import SB3PPO
+    from .vtrace import VTrace, VTraceConfig
 
 __all__ = [
+    "BC",
+    "CFR",
+    "PPO",
+    "PRECISIONS",
+    "SB3PPO",
+    "Advantages",
     "Algorithm",
     "AlgorithmConfig",
+    "BCConfig",
+    "CFRConfig",
+    "Coefficients",
+    "Course",
+    "Distill",
+    "DistillConfig",
+    "EngineLanes",
+    "FileLock",
+    "FolderLearner",
+    "FolderLock",
+    "Lanes",
     "Learner",
+    "LearnerConfig",
+    "MaybeCallback",
+    "PPOConfig",
+    "PPOMinibatch",
+    "PolicyRunner",
+    "Position",
     "Rollout",
+    "SB3PPOConfig",
+    "SelfPlayLanes",
+    "SimultaneousLanes",
     "Steps",
+    "SupervisedAlgorithm",
+    "SupervisedConfig",
+    "SupervisedModule",
+    "VTrace",
+    "VTraceConfig",
+    "exit_code",
     "export_sb3",
+    "figures_table",
     "gae",
+    "game_to_load",
+    "linear",
     "load",
     "load_adam",
+    "load_teacher",
     "make_algorithm",
+    "make_options",
     "minibatches",
+    "needed_game",
+    "normalise",
+    "on_engine",
+    "one_thread",
+    "played",
+    "ppo_loss",
     "save_adam",
+    "stop_on_interrupt",
+    "train_to_file",
     "upgo",
 ]
 
-_HOMES = {
-    "Algorithm": "algorithm",
-    "AlgorithmConfig": "config",
-    "Learner": "learner",
-    "Rollout": "sampling.rollout",
-    "Steps": "losses.returns",
-    "export_sb3": "sb3_ppo.export",
-    "gae": "losses.returns",
-    "load": "make",
-    "load_adam": "running.optimiser_state",
-    "make_algorithm": "make",
-    "minibatches": "sampling.rollout",
-    "save_adam": "running.optimiser_state",
-    "upgo": "losses.returns",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = published_by(__name__)

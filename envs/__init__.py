@@ -8,71 +8,149 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ludory.lazy import published_by
+
 if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's envs room; type `import ludory.envs`")
 
 if TYPE_CHECKING:
     from . import views as views
-    from .chance import begin_episode, draw
-    from .engine.protocol import Engine
-    from .game import FactNames, Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
-    from .kernels import kernel
-    from .make import make_engine, make_game
+    from .chance import COUNTER, EPISODE, KEY, STREAM, begin_episode, draw, hash_rows, mix
+    from .engine.binding.bind import bind
+    from .engine.binding.cached_kernel import cached_batch_kernel, cached_kernel
+    from .engine.checks import checked_rows, checked_seats
+    from .engine.external import NEW_GAME, ExternalEngine, ExternalState, Rows
+    from .engine.kernel_engine import KernelEngine, few_steps
+    from .engine.parallel import run_parts
+    from .engine.pool_worker import ArraySpec, EnvironmentFault, GameBlocks
+    from .engine.pooled_engine import PooledEngine
+    from .engine.process_pool import OnCrash, ProcessPool
+    from .engine.protocol import Array, Engine, on_host
+    from .engine.snapshot import identity, read_arrays, write_snapshot
+    from .game import (
+        Box,
+        Chance,
+        Decoded,
+        FactNames,
+        Field,
+        Game,
+        GameFacts,
+        Head,
+        Kernels,
+        ObservationSpec,
+        Outcomes,
+        Segment,
+        State,
+        Symmetry,
+        TextCodec,
+        WorkedExample,
+        WriteRows,
+        decoder_of_names,
+        elimination,
+        flat_segments,
+        header,
+        waiting,
+    )
+    from .kernels import batch_kernel, kernel
+    from .make import NamedGame, make_engine, make_game, start_games
+    from .options import check_choice, check_flag, check_range, integer_array, read_options, refuse_unknown
+    from .rooms import SPLITS, check_split, room_hash, split_of
+    from .seats.player import Memory, Player
+    from .seats.table import Table, first_legal
+    from .text.presets import preset_of
+    from .text.prompts import TextPrompts, checked_style, codec_of
+    from .text.reply import PromptMode, parse_reply
     from .text.text_env import TextEnv
+    from .views.gymnasium_env import GameEnv
     from .views.sb3 import to_sb3
 
 __all__ = [
+    "COUNTER",
+    "EPISODE",
+    "KEY",
+    "NEW_GAME",
+    "SPLITS",
+    "STREAM",
+    "Array",
+    "ArraySpec",
+    "Box",
+    "Chance",
+    "Decoded",
     "Engine",
+    "EnvironmentFault",
+    "ExternalEngine",
+    "ExternalState",
     "FactNames",
     "Field",
     "Game",
+    "GameBlocks",
+    "GameEnv",
     "GameFacts",
     "Head",
+    "KernelEngine",
     "Kernels",
+    "Memory",
+    "NamedGame",
     "ObservationSpec",
+    "OnCrash",
+    "Outcomes",
+    "Player",
+    "PooledEngine",
+    "ProcessPool",
+    "PromptMode",
+    "Rows",
+    "Segment",
+    "State",
+    "Symmetry",
+    "Table",
+    "TextCodec",
     "TextEnv",
+    "TextPrompts",
+    "WorkedExample",
+    "WriteRows",
+    "batch_kernel",
     "begin_episode",
+    "bind",
+    "cached_batch_kernel",
+    "cached_kernel",
+    "check_choice",
+    "check_flag",
+    "check_range",
+    "check_split",
+    "checked_rows",
+    "checked_seats",
+    "checked_style",
+    "codec_of",
+    "decoder_of_names",
     "draw",
+    "elimination",
+    "few_steps",
+    "first_legal",
     "flat_segments",
+    "hash_rows",
     "header",
+    "identity",
+    "integer_array",
     "kernel",
     "make_engine",
     "make_game",
+    "mix",
+    "on_host",
+    "parse_reply",
+    "preset_of",
+    "read_arrays",
+    "read_options",
+    "refuse_unknown",
+    "room_hash",
+    "run_parts",
+    "split_of",
+    "start_games",
     "to_sb3",
+    "waiting",
+    "write_snapshot",
 ]
 
-_HOMES = {
-    "chance": ("begin_episode", "draw"),
-    "engine.protocol": ("Engine",),
-    "game": (
-        "Field",
-        "Game",
-        "GameFacts",
-        "Head",
-        "Kernels",
-        "ObservationSpec",
-        "FactNames",
-        "flat_segments",
-        "header",
-    ),
-    "kernels": ("kernel",),
-    "make": ("make_engine", "make_game"),
-    "text.text_env": ("TextEnv",),
-    "views.sb3": ("to_sb3",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name == "views":
-        return importlib.import_module(".views", __name__)
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'ludory.envs' has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "views"})
+__getattr__, __dir__ = published_by(__name__)
 
 
 class _PettingZooModule(ModuleType):

@@ -12,6 +12,19 @@ from ludory.frames.terminal import text_svg
 
 from .game import Game, State
 
+__all__ = [
+    "as_wanted",
+    "at",
+    "clickable",
+    "labelled_pad",
+    "pad",
+    "paint",
+    "plain",
+    "show",
+    "svg_document",
+    "words",
+]
+
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

@@ -13,6 +13,7 @@ from ludory.errors import OptionError
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[str, ...] = get_args(Split)
+"""Names of the parts of all rooms, by the numbers of `split_of`."""
 SHARES = (80, 10, 10)
 """Percent of all rooms in each split."""
 

@@ -27,6 +27,8 @@ from . import builtin
 from .discovery import Discovered
 from .entry import Entry
 from .registry import Description, Registry
+from .requirements import install_command, missing_dependency, needs_unix
+from .spec import Spec, parse_spec
 
 __all__ = [
     "LISTED",
@@ -34,6 +36,7 @@ __all__ = [
     "Description",
     "Entry",
     "Registry",
+    "Spec",
     "agents",
     "algorithms",
     "analysts",
@@ -42,10 +45,14 @@ __all__ = [
     "commands",
     "formats",
     "games",
+    "install_command",
     "jobs",
     "makers",
+    "missing_dependency",
+    "needs_unix",
     "networks",
     "pages",
+    "parse_spec",
     "viewers",
 ]
 

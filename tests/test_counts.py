@@ -47,7 +47,7 @@ PLANTED = {
         "def page():\n    from ludory.envs.hanabi import rules\n",
     ),
     "private names that systems import": ("envs/hanabi/rules.py", "from ..engine.base import Base\n"),
-    "private names that hanabi imports": ("envs/hanabi/rules.py", "from ..game import Game, Segment\n"),
+    "private names that hanabi imports": ("envs/hanabi/rules.py", "from ..game import Game, Rooms\n"),
     "parameters of type Any": ("envs/new.py", "def outer():\n    def inner(x: Any): ...\n"),
     "parameters of type Any at public functions": ("envs/new.py", "class New:\n    def go(self, *, x: Any): ...\n"),
     "calls of has_kernel outside a game's folders": ("agents/search/new.py", 'found = game.has_kernel("step", step)\n'),

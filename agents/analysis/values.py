@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+"""Values of moves: returns, in points of the game."""
 LEAST_ROUNDS = 4
 """Rounds of every search that is not exact, so that errors are known."""
 SLICE = 0.05

@@ -5,31 +5,18 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterator
+from importlib.util import resolve_name
 
 from sphinx.application import Sphinx
 
-from .markdown import MarkdownDirective
+from ludory.lazy import homes_in
 
-FRONT_DOOR = (
-    "ludory",
-    "ludory.envs",
-    "ludory.agents",
-    "ludory.agents.analysis",
-    "ludory.algorithms",
-    "ludory.plugins",
-    "ludory.testing",
-    "ludory.errors",
-)
-"""The modules whose public names users import."""
+from .markdown import MarkdownDirective
 
 
 def public_names(module: str) -> list[str]:
-    """The names of `__all__`, or, in a module without one, the classes and functions that it defines."""
-    found = importlib.import_module(module)
-    if hasattr(found, "__all__"):
-        return [name for name in found.__all__ if not name.startswith("__")]
-    defined = (name for name in vars(found) if not name.startswith("_"))
-    return [name for name in defined if getattr(vars(found)[name], "__module__", "") == module]
+    """The names of its `__all__`."""
+    return [name for name in importlib.import_module(module).__all__ if not name.startswith("__")]
 
 
 class Reference(MarkdownDirective):
@@ -50,8 +37,8 @@ def _entry(module: str, name: str) -> Iterator[str]:
         yield from (f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:")
     elif inspect.isroutine(value):
         yield f".. autofunction:: {module}.{name}"
-    else:
-        yield from (f".. autodata:: {module}.{name}", "   :no-value:")
+    else:  # Sphinx finds the text below a constant only in the module that defines it
+        yield from (f".. autodata:: {resolve_name(homes_in(module).get(name, module), module)}.{name}", "   :no-value:")
     yield ""
 
 

@@ -54,6 +54,7 @@ REMEMBERED = 8
 """Number of last actions of an environment that errors show."""
 
 OnCrash = Literal["raise", "restart"]
+"""What follows when a process ends by itself: an error, or a new process whose games begin anew."""
 
 
 class _Worker(NamedTuple):

@@ -19,6 +19,7 @@ from ludory.envs.game import Decoded
 Form = Literal["ok", "no_think", "no_answer", "empty_answer", "unknown_action", "bad_structure"]
 FORMS: tuple[str, ...] = get_args(Form)
 PromptMode = Literal["base", "world_model", "no_think"]
+"""The form that a reply is asked for in."""
 PROMPT_MODES: tuple[str, ...] = get_args(PromptMode)
 TAGS = tuple(f"<{slash}{name}>" for name in ("think", "answer", "observation", "prediction") for slash in ("", "/"))
 """The tags of the grammar, which are removed from the items of an answer."""

@@ -5,20 +5,23 @@ Names are loaded on first use: `import ludory` imports no torch, no numba and no
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .lazy import published_by
 from .registration import register_on_import
 
 if TYPE_CHECKING:
     from . import agents as agents
     from . import algorithms as algorithms
     from . import benchmarks as benchmarks
+    from . import charts as charts
+    from . import cli as cli
     from . import data as data
     from . import envs as envs
     from . import errors as errors
     from . import plugins as plugins
     from . import testing as testing
+    from . import web as web
     from .agents.evaluation.evaluate import evaluate
     from .agents.evaluation.exploitability import best_response, exploitability
     from .agents.evaluation.watch import watch
@@ -43,33 +46,15 @@ __all__ = [
     "watch",
 ]
 
-_HOMES = {
-    "best_response": "ludory.agents.evaluation.exploitability",
-    "evaluate": "ludory.agents.evaluation.evaluate",
-    "exploitability": "ludory.agents.evaluation.exploitability",
-    "load": "ludory.algorithms.make",
-    "make_agent": "ludory.agents.make",
-    "make_algorithm": "ludory.algorithms.make",
-    "make_engine": "ludory.envs.make",
-    "make_game": "ludory.envs.make",
-    "train": "ludory.algorithms.tuned.plan",
-    "watch": "ludory.agents.evaluation.watch",
-}
-_ROOMS = ("agents", "algorithms", "benchmarks", "cli", "data", "envs", "errors", "plugins", "testing", "web")
+_published, __dir__ = published_by(__name__)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in _ROOMS:
-        return importlib.import_module(f"ludory.{name}")
+def __getattr__(name: str) -> object:
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("ludory")
-    raise AttributeError(f"module 'ludory' has no attribute {name!r}")
+        from importlib.metadata import version
 
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS, *(name for name in globals() if name.startswith("__"))})
+        return version("ludory")
+    return _published(name)
 
 
 register_on_import()

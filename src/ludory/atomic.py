@@ -16,6 +16,13 @@ from .errors import OutputError
 from .locks import CLAIM, LOCKS, OPEN_FILES_MOVE, open_locked, remove_locked
 from .paths import as_path
 
+__all__ = [
+    "atomic_file",
+    "atomic_folder",
+    "remove_temporaries",
+    "settled_folder",
+]
+
 _TEMPORARY = re.compile(r"\..+\.(?:[0-9a-f]{8}\.tmp|claim)")
 """Temporaries, and claims, of these and of `ludory.claims`; writers hold a lock on their claims as long as they live."""
 _swept: set[tuple[int, Path]] = set()

@@ -10,6 +10,10 @@ from pathlib import Path
 
 from .errors import OutputError
 
+__all__ = [
+    "cache_directory",
+]
+
 
 def cache_directory(part: str = "kernels") -> Path:
     """Folder of bound files and compiled code, or of another `part`: in `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one.

@@ -11,6 +11,10 @@ from typing import IO, TypeVar
 from .errors import OutputError
 from .locks import CLAIM, open_locked, remove_locked
 
+__all__ = [
+    "claimed",
+]
+
 T = TypeVar("T")
 WAIT = 0.2
 """Seconds between checks of what other processes are making."""

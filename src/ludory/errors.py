@@ -1,5 +1,32 @@
 """Errors that a caller can act on: each message says what was found, what is allowed and what to do."""
 
+__all__ = [
+    "BackendError",
+    "BackendTimeout",
+    "BattleLineError",
+    "CheckpointError",
+    "ConformanceError",
+    "DataError",
+    "GameLeftError",
+    "IllegalActionError",
+    "KernelError",
+    "LogFormatError",
+    "LostWorkerError",
+    "LudoryError",
+    "NotResetError",
+    "OptionError",
+    "OutputError",
+    "PluginError",
+    "RejectedBattleError",
+    "RenderModeError",
+    "ReplayError",
+    "SnapshotError",
+    "TrainingError",
+    "UnknownIdError",
+    "UnknownOptionError",
+    "WorkerError",
+]
+
 
 class LudoryError(Exception):
     """Base class of all errors that Ludory raises on purpose."""

@@ -17,6 +17,22 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from .errors import OptionError
 
+__all__ = [
+    "AtLeast",
+    "Below",
+    "Between",
+    "Fraction",
+    "Limit",
+    "MoreThan",
+    "NonNegativeFloat",
+    "NonNegativeInt",
+    "OneOf",
+    "PositiveFloat",
+    "PositiveInt",
+    "Whole",
+    "check_limits",
+]
+
 
 class Limit:
     """A condition on a value.

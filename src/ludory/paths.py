@@ -10,6 +10,12 @@ from pathlib import Path
 
 from .errors import DataError, LudoryError, OptionError
 
+__all__ = [
+    "OwnFolder",
+    "as_path",
+    "path_inside",
+]
+
 
 def as_path(file: object) -> Path:
     """`file`, a string or path, as a `Path`.

@@ -19,6 +19,19 @@ from .errors import DataError, OptionError
 if TYPE_CHECKING:  # not needed to read JSON: importing it takes time
     from numpy.typing import NDArray
 
+__all__ = [
+    "JsonError",
+    "Unpacked",
+    "check_finite",
+    "check_plain",
+    "check_zip",
+    "parse_json",
+    "read_json",
+    "read_npz",
+    "shown",
+    "unpacked",
+]
+
 VARIABLE = "LUDORY_MAX_UNPACKED_MIB"
 """Environment variable with the limit on the unpacked size of a file."""
 DEFAULT_MIB = 512

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
+__all__ = [
+    "visible",
+]
+
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories of control characters (C0, C1), format characters (including changes of text direction), lone surrogates, and
 separators of lines and paragraphs."""

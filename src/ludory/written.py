@@ -9,6 +9,10 @@ from pathlib import Path
 
 from .errors import OutputError
 
+__all__ = [
+    "WrittenFiles",
+]
+
 Mark = tuple[int, int, int, int]
 """Size in bytes, device, inode and time of the last change."""
 

@@ -25,7 +25,7 @@ from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_parallel import GameParallelEnv
 from ludory.errors import ConformanceError, OptionError
 from ludory.testing import check_game
-from ludory.testing.check_game import PROPERTIES
+from ludory.testing.conformance import PROPERTIES
 from ludory.testing.kernels import simulator
 from ludory.testing.kernels.simulator import cuda_simulator_agrees
 from ludory.testing.properties.copies import states_stay_within_their_bounds

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ludory.charts.axes import Axis, linear_axis
 from ludory.charts.drawing import Dot, Drawing, Mark, Path, Rectangle, Words, as_svg, line
-from ludory.charts.heat_map import LABEL, Cell, heat_map
+from ludory.charts.heat_maps import LABEL, Cell, heat_map
 from ludory.charts.palette import FAINT, FILLS, GROUND, INK
 
 from .build import LeagueReport, Measured, NamedCycle

@@ -9,7 +9,7 @@ from ludory.algorithms.league.matchmaking.opponent_choice import BRANCHES
 from ludory.charts.axes import frame, linear_axis
 from ludory.charts.curves import legend_entry
 from ludory.charts.drawing import Dot, Mark, Path, Rectangle, Words, line
-from ludory.charts.heat_map import LABEL
+from ludory.charts.heat_maps import LABEL
 from ludory.charts.palette import FILLS, GROUND, INK, STYLES
 
 from .build import LeagueReport, mean_smallest

@@ -31,6 +31,7 @@ def cached_kernel(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator like `numba.njit(cache=True, **flags)`; recompiles when anything that the function calls has changed."""
 
     def compiled(function: Callable[..., Any]) -> Any:
+        """The compiled function."""
         dispatcher: Any = njit(**flags)(function)
         if hasattr(dispatcher, "py_func"):  # otherwise Numba is disabled
             dispatcher._cache = _SourceCache(function)

@@ -7,8 +7,27 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+__all__ = [
+    "GameState",
+    "choose",
+    "critic",
+    "index_of",
+    "legal",
+    "moves_of",
+    "notice",
+    "observe",
+    "play",
+    "redeal",
+    "reset",
+    "search",
+    "set_up",
+    "step",
+    "used",
+]
+
 
 def _unbound(*_: Any) -> NoReturn:
+    """A kernel of a game or bot, in whose place `bind` puts the real one."""
     raise RuntimeError(
         "batch kernels are bound to a game by ludory.envs.engine.binding.bind; do not import them directly"
     )

@@ -77,6 +77,7 @@ class Words(NamedTuple):
 
 
 Mark = Rectangle | Dot | Path | Words
+"""What a drawing consists of."""
 
 
 class Drawing(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 INK, FAINT, GROUND = "#1a1a1a", "#d9d9d9", "#ffffff"
+"""Of words and lines, of grids, and of the paper."""
 STYLES: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("#0072b2", ()),
     ("#d55e00", (8, 3)),

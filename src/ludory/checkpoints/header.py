@@ -17,6 +17,7 @@ FORMAT = 2
 CHECKSUMS = "sha256"
 """Where the header has those of its other fields and of what lies beside it."""
 LIBRARIES = ("ludory", "torch", "numpy", "numba")
+"""Whose versions a header names."""
 
 
 def finished_header(header: Mapping[str, Any], **checksums: Any) -> dict[str, Any]:

@@ -29,7 +29,9 @@ from .header import ExtraColumn, TrajectoryHeader, header_to_json
 
 METADATA_KEY = b"ludory_trajectories"
 UNKNOWN_SEED = -1
+"""In the column `seed` of games that cannot be dealt again."""
 WEIGHT = ExtraColumn("weight", "float32")
+"""How much a decision counts in training."""
 USED = "used"
 """Name of a column of H bool: whether another value of a head could have changed what happens; see `Engine.used`."""
 

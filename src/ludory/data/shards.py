@@ -24,6 +24,7 @@ from .header import TrajectoryHeader, header_from_json, header_to_json
 
 FORMAT = "ludory trajectories"
 MANIFEST = "dataset.json"
+"""Name of the file of a data set that lists its shards."""
 RECENT = 64
 """Number of its recent files that a recording checks after each new one."""
 MOST_GAMES = (1 << 63) - 1

@@ -15,6 +15,7 @@ from .header import TrajectoryHeader
 
 Split = Literal["train", "val", "test", "all"]
 SPLITS: tuple[Literal["train", "val", "test"], ...] = ("train", "val", "test")
+"""Names of the parts of a data set."""
 ALL_SPLITS = (*SPLITS, "all")
 
 

@@ -15,6 +15,17 @@ from ludory.envs.make import make_game
 from ludory.errors import OptionError
 from ludory.plugins.spec import short_name
 
+__all__ = [
+    "NO_GAMES",
+    "DuelAnswer",
+    "DuelQuestion",
+    "check_duel",
+    "duel_chart",
+    "duel_page",
+    "joined",
+    "next_pairs",
+]
+
 FIRST, MOST = 8, 5_000
 """Pairs of the first piece of work, and of a whole duel."""
 SECONDS = 0.5
@@ -52,6 +63,7 @@ class DuelAnswer(NamedTuple):
 
 
 NO_GAMES = DuelAnswer((), FIRST)
+"""The answer that a duel begins with."""
 
 
 def check_duel(question: DuelQuestion) -> None:

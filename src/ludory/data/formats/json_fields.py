@@ -8,6 +8,19 @@ from typing import Any, TypeVar
 from ludory.data.formats.json_records import LARGEST
 from ludory.reading import shown
 
+__all__ = [
+    "FieldError",
+    "boolean",
+    "count",
+    "finite",
+    "inner",
+    "is_count",
+    "items",
+    "mapping",
+    "point",
+    "text",
+]
+
 MOST = (1 << 63) - 1
 """Largest int64."""
 MISSING = object()

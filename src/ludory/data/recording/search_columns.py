@@ -14,6 +14,14 @@ from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.seats.player import Memory, Player
 
+__all__ = [
+    "BLUEPRINT",
+    "OVERRIDE",
+    "PREVIOUS",
+    "VALUE_KNOWN",
+    "search_columns",
+]
+
 PREVIOUS = ExtraColumn("prev_other_action", "int32")
 """The previous move; A stands for none."""
 VALUE_KNOWN = ExtraColumn("value_known", "bool")

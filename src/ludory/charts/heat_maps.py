@@ -9,6 +9,7 @@ from .drawing import Drawing, Mark, Rectangle, Words, as_svg
 from .palette import FAINT, GROUND, INK, on_shade, shade
 
 LABEL, TOP = 190, 130
+"""Pixels left of the cells and above them, for names."""
 
 
 class Cell(NamedTuple):
