@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,23 +23,11 @@ from ludory.algorithms.config import make_options
 from ludory.algorithms.learner import Learner, game_to_load, needed_game
 from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.envs.game import Game
-from ludory.envs.game_tree import MAX_NODES, game_tree
+from ludory.envs.game_tree import game_tree
 from ludory.errors import CheckpointError, OptionError
-from ludory.limits import OneOf, PositiveInt
 
+from .cfr_config import CFRConfig
 from .regret import RegretTables
-
-
-@dataclass(frozen=True, slots=True)
-class CFRConfig:
-    """Options of CFR."""
-
-    variant: Annotated[str, OneOf("cfr", "cfr+")] = "cfr+"
-    """"cfr", or "cfr+": no negative regrets, seats in turns, and averages that weigh iteration t by t."""
-    report_every: PositiveInt = 10
-    """Iterations between two computations of the exploitability."""
-    max_nodes: PositiveInt = MAX_NODES
-    """Most nodes of the game tree."""
 
 
 class CFR(Learner):

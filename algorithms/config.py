@@ -6,12 +6,13 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from ludory.envs.game import GameFacts
-from ludory.envs.options import unknown_option
 from ludory.errors import OptionError
 from ludory.limits import OneOf, PositiveInt, check_limits
+
+if TYPE_CHECKING:
+    from ludory.envs.game import GameFacts
 
 C = TypeVar("C", bound="LearnerConfig")
 Options = TypeVar("Options")
@@ -123,6 +124,8 @@ def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # a dataclass
     for name in values:
         if name not in names:
+            from ludory.envs.options import unknown_option  # imports NumPy, which help pages do without
+
             raise unknown_option(kind.__name__, name, names)
     options = kind(**values)
     check_limits(options)  # also where a subclass has a `__post_init__` that does not

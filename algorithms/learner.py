@@ -17,7 +17,7 @@ from typing_extensions import Self
 
 from ludory.algorithms.running.callbacks import Callbacks, MaybeCallback
 from ludory.algorithms.running.divergence import diverging
-from ludory.algorithms.running.metric_logs import Log, Logger, also_logged, checked_log_interval, formats_as_sb3
+from ludory.algorithms.running.metric_logs import Logger, MetricLog, also_logged, checked_log_interval, formats_as_sb3
 from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.sampling.step_locals import EPISODES
 from ludory.checkpoints.checkpoint import install_hint
@@ -152,7 +152,7 @@ class Learner(ABC):
         callbacks.on_training_end()
         return self
 
-    def formats(self, verbose: int, tb_log_name: str | None) -> list[Log]:
+    def formats(self, verbose: int, tb_log_name: str | None) -> list[MetricLog]:
         """The logs of `verbose` and `tensorboard_log`, as in Stable-Baselines3."""
         return formats_as_sb3(tb_log_name or self.id.partition("-v")[0], verbose, self.tensorboard_log)
 

@@ -16,6 +16,7 @@ _TEXAS_42_AGENTS = "ludory.agents.texas42."
 _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
 _FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
 _SUDOKU = "ludory.envs.sudoku:make_game"
+_ALGORITHMS = "ludory.algorithms."
 _BENCH = "ludory.benchmarks."
 _PRETRAINED = "ludory.agents.pretrained.agent:make"
 _STYLE = "ludory.agents.arena.bots:make_style"
@@ -276,32 +277,78 @@ NETWORKS = (
 )
 
 ALGORITHMS = (
-    Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
-    Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),
-    Entry("texas42_oracle-v1", "ludory.algorithms.texas42.oracle:Texas42Oracle", "Texas 42 networks from exact values"),
     Entry(
-        "texas42_student-v1", "ludory.algorithms.texas42.student:Texas42Student", "Texas 42 networks from E[Q] records"
+        "bc-v1",
+        _ALGORITHMS + "bc:BC",
+        "behaviour cloning of recorded games",
+        options=_ALGORITHMS + "bc.config:BCConfig",
     ),
-    Entry("cfr-v1", "ludory.algorithms.cfr:CFR", "counterfactual regret minimisation: tables for small games"),
-    Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
-    Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
+    Entry(
+        "distill-v1",
+        _ALGORITHMS + "distill:Distill",
+        "a network that learns what a search found",
+        options=_ALGORITHMS + "distill.config:DistillConfig",
+    ),
+    Entry(
+        "texas42_oracle-v1",
+        _ALGORITHMS + "texas42.oracle:Texas42Oracle",
+        "Texas 42 networks from exact values",
+        options=_ALGORITHMS + "texas42.oracle.config:Texas42OracleConfig",
+    ),
+    Entry(
+        "texas42_student-v1",
+        _ALGORITHMS + "texas42.student:Texas42Student",
+        "Texas 42 networks from E[Q] records",
+        options=_ALGORITHMS + "texas42.student.config:Texas42StudentConfig",
+    ),
+    Entry(
+        "cfr-v1",
+        _ALGORITHMS + "cfr:CFR",
+        "counterfactual regret minimisation: tables for small games",
+        options=_ALGORITHMS + "cfr_config:CFRConfig",
+    ),
+    Entry(
+        "ppo-v1",
+        _ALGORITHMS + "ppo:PPO",
+        "proximal policy optimisation with legal masks",
+        options=_ALGORITHMS + "ppo.config:PPOConfig",
+    ),
+    Entry(
+        "vtrace-v1",
+        _ALGORITHMS + "vtrace:VTrace",
+        "V-trace, TD(lambda) and UPGO on replayed sequences",
+        options=_ALGORITHMS + "vtrace.config:VTraceConfig",
+    ),
     Entry(
         "league-v1",
-        "ludory.algorithms.league.algorithm:LeagueLearner",
+        _ALGORITHMS + "league.algorithm:LeagueLearner",
         "several players that learn at once, each against the others",
+        options=_ALGORITHMS + "league.config:LeagueRules",
     ),
     Entry(
         "flywheel-v1",
-        "ludory.algorithms.flywheel.algorithm:FlywheelLearner",
+        _ALGORITHMS + "flywheel.algorithm:FlywheelLearner",
         "search, learn from it, promote what is better, again and again",
+        options=_ALGORITHMS + "flywheel.config:FlywheelOptions",
     ),
     Entry(
         "world-model-v1",
-        "ludory.algorithms.world_model.world_model:WorldModel",
+        _ALGORITHMS + "world_model.world_model:WorldModel",
         "language models: fine-tuning on the states of games, then PPO",
+        options=_ALGORITHMS + "world_model.config:WorldModelConfig",
     ),
-    Entry("text-ppo-v1", "ludory.algorithms.text_ppo.text_ppo:TextPPO", "PPO and GRPO for language models over tokens"),
-    Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
+    Entry(
+        "text-ppo-v1",
+        _ALGORITHMS + "text_ppo.text_ppo:TextPPO",
+        "PPO and GRPO for language models over tokens",
+        options=_ALGORITHMS + "text_ppo.config:TextPPOConfig",
+    ),
+    Entry(
+        "sb3_ppo-v1",
+        _ALGORITHMS + "sb3_ppo:SB3PPO",
+        "PPO and MaskablePPO of Stable-Baselines3, the originals",
+        options=_ALGORITHMS + "sb3_ppo.config:SB3PPOConfig",
+    ),
 )
 
 BENCHMARKS = (

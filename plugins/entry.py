@@ -31,6 +31,8 @@ class Entry:
     """Extras of that package that the entry declares it needs."""
     needs: str = ""
     """A module that it needs beside the one of `target`, such as that of the game of a pretrained agent."""
+    options: str = ""
+    """"package.module:attribute" of an algorithm's `config_class`, where that can be imported without the algorithm."""
 
 
 def split_version(id: str) -> tuple[str, int | None]:

@@ -180,6 +180,13 @@ class Registry(Generic[T]):
             )
         return cast(T, loaded)
 
+    def options(self, id: str) -> type[Any]:
+        """The `config_class` of an algorithm, without importing the algorithm itself where its entry says how; raises as `load`."""
+        entry = self.get(id)
+        loaded: Any = self._import(replace(entry, target=entry.options)) if entry.options else self.load(id)
+        options: type[Any] = loaded if entry.options else loaded.config_class
+        return options
+
     def _import(self, entry: Entry) -> object:
         match = TARGET.fullmatch(entry.target)
         assert match is not None, entry

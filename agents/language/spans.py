@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PROMPT, OTHER, THINK, ANSWER, OBSERVATION, PREDICTION = range(6)
 """Kinds of tokens: not sampled; tags, white space and end; thought; answer; content of observations; content of predictions."""
@@ -48,6 +49,8 @@ def token_spans(offsets: Sequence[Span], verdict: ReplySpans, length: int) -> ND
         verdict: of the reply.
         length: of the reply, in characters.
     """
+    import numpy as np
+
     kinds = np.full(length + 1, OTHER, np.int8)  # one more: tokens that write nothing, such as an end token
     for kind, span in ((THINK, verdict.think), (ANSWER, verdict.answer)):
         if span is not None:

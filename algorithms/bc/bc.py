@@ -12,7 +12,8 @@ from rich.table import Table
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm, report_skipped
-from ludory.algorithms.offline.mixture import MixedPart, MixedTrajectories, parse_shares
+from ludory.algorithms.offline.config import parse_shares
+from ludory.algorithms.offline.mixture import MixedPart, MixedTrajectories
 from ludory.algorithms.offline.stream import GameStream
 from ludory.algorithms.running.progress import figures_table
 from ludory.data.columns import USED

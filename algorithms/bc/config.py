@@ -7,8 +7,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from ludory.algorithms.offline.algorithm import OfflineConfig
-from ludory.algorithms.offline.mixture import parse_shares
+from ludory.algorithms.offline.config import OfflineConfig, parse_shares
 from ludory.errors import OptionError
 from ludory.limits import Below, Between, NonNegativeFloat, PositiveInt
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from tyro.conf import arg
 
-from ludory.algorithms.offline.algorithm import OfflineConfig
+from ludory.algorithms.offline.config import OfflineConfig
 from ludory.errors import OptionError
 from ludory.limits import AtLeast, Fraction, MoreThan, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
-
-from .loss import DistillWeights
 
 SEED: dict[str, Any] = {
     "seq_len": 1,
@@ -23,6 +21,20 @@ SEED: dict[str, Any] = {
     "split_ratio": (1.0, 0.0, 0.0),
 }
 """What `mode="seed"` means."""
+
+
+class DistillWeights(NamedTuple):
+    """Weights of the parts of the loss, as in `DistillConfig`."""
+
+    move: float
+    value: float
+    entropy: float
+    q: float
+    kl: float
+    override: float
+    advantage: float
+    partner: float
+    tau: float
 
 
 @dataclass(frozen=True, slots=True)

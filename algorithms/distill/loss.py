@@ -10,6 +10,8 @@ from torch import Tensor
 from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.algorithms.offline.batches import weighted_mean
 
+from .config import DistillWeights
+
 MOST_ERRORS = 5.0
 """Standard errors of advantage beyond which the weight of an override does not grow."""
 MOST_POINTS, LEAST_ERROR = 5.0, 0.25
@@ -27,20 +29,6 @@ class Targets(NamedTuple):
     q: Tensor  # (m, A)
     q_stderr: Tensor  # (m, A), of the difference to the blueprint's action
     searched: Tensor  # (m,) bool, False for a partner's move
-
-
-class DistillWeights(NamedTuple):
-    """Weights of the parts of the loss, as in `DistillConfig`."""
-
-    move: float
-    value: float
-    entropy: float
-    q: float
-    kl: float
-    override: float
-    advantage: float
-    partner: float
-    tau: float
 
 
 class Terms(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from ludory.errors import OptionError
-from ludory.limits import Whole, check_limits
+from ludory.limits import Below, Whole, check_limits
 from ludory.plugins import algorithms
 
-from .turns import Confidence
-
+Confidence: TypeAlias = Annotated[float, Below(0.5, 1, ", such as 0.975")]
+"""One-sided, of a comparison."""
 BLUEPRINT = "{blueprint}"
 """Placeholder in `search` for the player to search from."""
 
@@ -53,7 +53,7 @@ class FlywheelOptions:
         for name in ("dataset", "seed"):
             if name in self.learner_options:
                 raise OptionError(f"learner option {name!r}: the flywheel itself sets it; leave it out")
-        if "dataset" not in {one.name for one in dataclasses.fields(algorithms.load(self.learner).config_class)}:
+        if "dataset" not in {one.name for one in dataclasses.fields(algorithms.options(self.learner))}:
             raise OptionError(f"learner={self.learner!r}: must learn from recorded games, such as distill or bc")
 
 

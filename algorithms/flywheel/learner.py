@@ -38,7 +38,7 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
     """
     config, blueprint = state.config, parse_spec(state.blueprint_in(folder))
     options = dict(config.learner_options)
-    if "eval_games" in algorithms.load(config.learner).config_class.__dataclass_fields__:
+    if "eval_games" in algorithms.options(config.learner).__dataclass_fields__:
         options.setdefault("eval_games", 0)  # the next step compares on decks of its own
     if blueprint.checkpoint:
         options["init_from"] = blueprint.name

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
-from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from typing_extensions import Self
 
@@ -18,7 +18,6 @@ from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.atomic import atomic_file
 from ludory.cluster.workers import Workers
 from ludory.errors import DataError, OptionError, OutputError
-from ludory.limits import Below
 from ludory.paths import path_inside
 from ludory.plugins.spec import parse_spec
 from ludory.reading import check_finite, check_plain, read_json, shown
@@ -27,7 +26,6 @@ from ludory.visible import visible
 FORMAT = 1
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Shows progress: takes a step's name and its number of parts; returns a context whose value is called with the number of parts done."""
-Confidence: TypeAlias = Annotated[float, Below(0.5, 1, ", such as 0.975")]
 
 
 @dataclass(frozen=True, slots=True)

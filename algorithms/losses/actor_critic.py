@@ -8,7 +8,6 @@ head is clipped by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -16,38 +15,10 @@ from torch import Tensor
 
 from ludory.agents.networks.fast.head_terms import head_terms
 from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.limits import Fraction, NonNegativeFloat
 
 from .returns import Steps, close_holes
 from .targets import ActorCriticTargets, actor_critic_targets
-
-
-@dataclass(frozen=True)
-class LossWeights:
-    """Coefficients and discounts; defaults suit games with one final reward. A config may inherit them."""
-
-    gamma: Fraction = 1.0
-    """Discount."""
-    lam: Fraction = 0.8
-    """Lambda of the value target, TD(lambda)."""
-    vtrace_lam: Fraction = 1.0
-    """Lambda of V-trace's trace."""
-    rho_bar: NonNegativeFloat = 1.0
-    """Clips the ratio in V-trace's temporal differences."""
-    c_bar: NonNegativeFloat = 1.0
-    """Clips the ratio along V-trace's trace."""
-    pg_rho_bar: NonNegativeFloat = 1.0
-    """Clips the ratio of V-trace's policy gradient."""
-    c_pg: NonNegativeFloat = 1.0
-    """Weight of the V-trace policy gradient."""
-    c_upgo: NonNegativeFloat = 1.0
-    """Weight of the UPGO policy gradient."""
-    c_value: NonNegativeFloat = 10.0
-    """Weight of half the squared error of the value."""
-    c_kl: NonNegativeFloat = 0.02
-    """Weight of KL(teacher to policy), where there is a teacher."""
-    c_entropy: NonNegativeFloat = 1e-4
-    """Weight of the entropy bonus, normalised by the number of legal values."""
+from .weights import LossWeights
 
 
 class ActorCriticLoss(NamedTuple):

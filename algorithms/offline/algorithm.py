@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -19,21 +18,8 @@ from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import games
 
-from .supervised import SupervisedAlgorithm, SupervisedConfig
-
-
-@dataclass(frozen=True, slots=True)
-class OfflineConfig(SupervisedConfig):
-    """The recorded games that an algorithm learns from; `dataset` is a folder or file of trajectories, as `ludory record` writes them."""
-
-    split_ratio: tuple[float, float, float] = (0.9, 0.05, 0.05)
-    """Shares of the games for training, validation and test."""
-    split_seed: int = 0
-    """Seed of the split."""
-    skip_bad: bool = False
-    """Skip damaged rows and report their number instead of stopping."""
-    augment: bool = False
-    """Apply a random symmetry of the game to every batch, such as a permutation of Hanabi's colours."""
+from .config import OfflineConfig
+from .supervised import SupervisedAlgorithm
 
 
 def game_for(env: Any, dataset: Any, remap_vocab: bool = False) -> Any:

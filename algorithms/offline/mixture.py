@@ -12,7 +12,7 @@ from torch import Tensor
 from ludory.data.decisions import Decisions, Sequences
 from ludory.data.header import TrajectoryHeader
 from ludory.data.trajectories import TrajectoryDataset
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError
 
 from .batches import Batch, num_decisions
 
@@ -111,27 +111,6 @@ class MixedTrajectories:
             extras[..., self.layout[name]] = own[..., layout[name]]
         changed = decisions._replace(extras=extras)
         return batch._replace(decisions=changed) if isinstance(batch, Sequences) else changed
-
-
-def parse_shares(mix: Sequence[str]) -> list[tuple[str, float]]:
-    """[("feedback", 0.2)] of ["feedback=0.2"].
-
-    Raises:
-        OptionError: a text is not DIR=SHARE, or the shares leave nothing for the first set.
-    """
-    found = []
-    for text in mix:
-        path, _, share = text.rpartition("=")
-        try:
-            number = float(share)
-        except ValueError:
-            number = 0.0
-        if not path or not 0 < number < 1:
-            raise OptionError(f"mix={text!r}: must be DIR=SHARE with a share between 0 and 1, such as feedback=0.2")
-        found.append((path, number))
-    if sum(share for _, share in found) >= 1:
-        raise OptionError(f"mix={list(mix)}: shares must add up to less than 1; the rest is that of dataset")
-    return found
 
 
 def _check_sizes(other: TrajectoryDataset, first: TrajectoryDataset) -> None:

@@ -9,11 +9,10 @@ import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -21,11 +20,10 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from rich.console import Console, RenderableType
 from torch import Tensor
 from typing_extensions import Self
-from tyro.conf import arg
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import LearnerConfig, linear
+from ludory.algorithms.config import linear
 from ludory.algorithms.running.callbacks import Callbacks, MaybeCallback
 from ludory.algorithms.running.folder_lock import is_first_process
 from ludory.algorithms.running.metric_logs import also_logged, checked_log_interval
@@ -33,8 +31,8 @@ from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
 from ludory.errors import DataError
-from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from .config import SupervisedConfig
 from .supervised_module import Position, SupervisedModule
 
 LOG = logging.getLogger("ludory.supervised")
@@ -48,44 +46,6 @@ OWN_LOOP: dict[str, Any] = {
     "enable_model_summary": False,
 }
 """Options of Lightning's trainer where checkpoints, progress and the order of batches are Ludory's."""
-
-
-@dataclass(frozen=True, slots=True)
-class SupervisedConfig(LearnerConfig):
-    """The stored decisions, and the passes over them."""
-
-    dataset: Annotated[str | None, arg(aliases=("--data", "--train-data-path"))] = None
-    """Folder or file to learn from."""
-    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 1e-4
-    """Step size of AdamW."""
-    final_learning_rate: NonNegativeFloat | None = None
-    """Step size at the end of the last epoch, approached linearly; none: it stays."""
-    weight_decay: NonNegativeFloat = 0.01
-    """Weight decay of AdamW."""
-    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 10
-    """Passes over the training data."""
-    batch_size: PositiveInt = 64
-    """Decisions per gradient step (and device); networks with memory take whole games of about as many decisions."""
-    max_grad_norm: PositiveFloat = 1.0
-    """Maximum gradient norm."""
-    patience: PositiveInt | None = None
-    """Stop after so many epochs without a smaller validation loss."""
-    checkpoint_dir: str | None = None
-    """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written during training."""
-    save_every: Annotated[NonNegativeInt, arg(name="save-every-epochs")] = 1
-    """Epochs between epoch_N files; 0: none."""
-    save_every_minutes: PositiveFloat = 5.0
-    """Minutes between two writes of last.ludory within an epoch."""
-    log_every: PositiveInt = 100
-    """Gradient steps between lines in the logs."""
-    use_wandb: Annotated[bool, arg(aliases=("--wandb",))] = False
-    """Log to Weights & Biases too."""
-    accelerator: str = "auto"
-    """Lightning's name of the accelerator; "auto": as `device` says."""
-    devices: PositiveInt = 1
-    """Number of devices; each takes its own batches."""
-    strategy: str = "auto"
-    """Lightning's name of the strategy, e.g. "ddp"; with value_coef=0 "ddp_find_unused_parameters_true"."""
 
 
 class SupervisedAlgorithm(Algorithm):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ludory.algorithms.config import AlgorithmConfig
-from ludory.envs.game import Game
 from ludory.limits import Fraction, NonNegativeFloat, OneOf, PositiveFloat, PositiveInt
+
+if TYPE_CHECKING:
+    from ludory.envs.game import Game
 
 LONE_TIMESTEPS = 150_000
 """Default length of a training run in a game of one seat."""

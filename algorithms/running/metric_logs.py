@@ -30,7 +30,7 @@ FIRST = ("time/total_timesteps", "time/elapsed", "time/fps")
 """The first columns of a table; the others follow by name."""
 
 
-class Log(Protocol):
+class MetricLog(Protocol):
     """A place for metrics: as `KVWriter` of Stable-Baselines3."""
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
@@ -48,7 +48,7 @@ class Logger:
         dir: folder of the logs, for callbacks that write beside them.
     """
 
-    def __init__(self, logs: Sequence[Log] = (), dir: str | None = None) -> None:
+    def __init__(self, logs: Sequence[MetricLog] = (), dir: str | None = None) -> None:
         self.output_formats, self.dir = list(logs), dir
         self.name_to_value: dict[str, Any] = defaultdict(float)
         self.name_to_count: dict[str, int] = defaultdict(int)
@@ -90,7 +90,7 @@ class Logger:
             log.close()
 
 
-class TerminalLog(Log):
+class TerminalLog(MetricLog):
     """Tables on stdout, as Stable-Baselines3 prints them: one for each iteration, metrics below the first part of their name."""
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
@@ -122,7 +122,7 @@ def _cut(text: str, length: int = 36) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
-class TensorBoardLog(Log):
+class TensorBoardLog(MetricLog):
     """Event files of TensorBoard in `folder`: numbers, texts, and arrays as histograms.
 
     Raises:
@@ -154,7 +154,7 @@ class TensorBoardLog(Log):
         self._writer.close()
 
 
-class CSVLog(Log):
+class CSVLog(MetricLog):
     """A table of numbers with the time first, then all metrics by name.
 
     A metric that comes later gets its column in the same order: the file is then written again.
@@ -204,7 +204,7 @@ def in_order(names: set[str]) -> list[str]:
     return [name for name in FIRST if name in names] + sorted(names - set(FIRST))
 
 
-class WandbLog(Log):
+class WandbLog(MetricLog):
     """A run of Weights & Biases.
 
     Args:
@@ -248,12 +248,12 @@ def check_logs(logs: Sequence[str]) -> None:
             raise missing_dependency(f"--log {name}", name)
 
 
-def make_formats(learner: Learner, logs: Sequence[str], file: Path) -> list[Log]:
+def make_formats(learner: Learner, logs: Sequence[str], file: Path) -> list[MetricLog]:
     """The formats of a run whose model is in `file`.
 
     A part of a resumed run gets a table and a TensorBoard folder of its own: NAME.csv, NAME-2.csv; NAME-tensorboard/1, /2.
     """
-    formats: list[Log] = []
+    formats: list[MetricLog] = []
     if "csv" in logs:
         formats.append(table_beside(file))
     if "tensorboard" in logs:
@@ -283,7 +283,7 @@ def _name(file: Path) -> str:
 
 
 @contextmanager
-def also_logged(learner: Learner, formats: Sequence[Log]) -> Iterator[None]:
+def also_logged(learner: Learner, formats: Sequence[MetricLog]) -> Iterator[None]:
     """While the block runs, `learner` logs to `formats` as well; they are closed afterwards."""
     if not formats:  # the logger that a user has set stays
         yield
@@ -309,15 +309,15 @@ def checked_log_interval(interval: object) -> int:
     return interval
 
 
-def formats_as_sb3(name: str, verbose: int, tensorboard_log: str | Path | None) -> list[Log]:
+def formats_as_sb3(name: str, verbose: int, tensorboard_log: str | Path | None) -> list[MetricLog]:
     """What `verbose` and `tensorboard_log` mean in Stable-Baselines3: tables at the terminal; a folder NAME_1, NAME_2 for each `learn`."""
-    formats: list[Log] = [TerminalLog()] if verbose else []
+    formats: list[MetricLog] = [TerminalLog()] if verbose else []
     if tensorboard_log is not None:
         formats.append(_tensorboard(Path(tensorboard_log), f"{name}_"))
     return formats
 
 
-def _tensorboard(folder: Path, prefix: str) -> Log:
+def _tensorboard(folder: Path, prefix: str) -> MetricLog:
     part = 1
     while (folder / f"{prefix}{part}").exists():
         part += 1
@@ -325,7 +325,7 @@ def _tensorboard(folder: Path, prefix: str) -> Log:
     if sb3 := sys.modules.get(
         "stable_baselines3.common.logger"
     ):  # its callbacks may log its figures, videos and hyperparameters
-        written: Log = sb3.TensorBoardOutputFormat(str(target))
+        written: MetricLog = sb3.TensorBoardOutputFormat(str(target))
         return written
     return TensorBoardLog(target)
 

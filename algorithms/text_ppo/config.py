@@ -21,8 +21,12 @@ from ludory.limits import (
     check_limits,
 )
 
-from .filters import FILTERS, SCORES
-from .loss import LOSS_MEANS
+Filter = Literal["none", "top_k", "top_p", "top_p_softmax", "min_p"]
+FILTERS: tuple[str, ...] = get_args(Filter)
+Score = Literal["variance", "mean", "entropy", "length"]
+SCORES: tuple[str, ...] = get_args(Score)
+LossMean = Literal["token", "sequence", "constant"]
+LOSS_MEANS: tuple[str, ...] = get_args(LossMean)
 
 Advantage = Literal["gae", "bilevel", "bilevel_ragen", "grpo", "dr_grpo", "rloo", "turn_grpo"]
 ADVANTAGES: tuple[str, ...] = get_args(Advantage)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .advantages import group_moments
+from .config import FILTERS, SCORES, Filter, Score
 
-Filter = Literal["none", "top_k", "top_p", "top_p_softmax", "min_p"]
-FILTERS: tuple[str, ...] = get_args(Filter)
-Score = Literal["variance", "mean", "entropy", "length"]
-SCORES: tuple[str, ...] = get_args(Score)
 SLACK = 0.01
 """What `top_p` may miss of its share, in units of the score."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-LossMean = Literal["token", "sequence", "constant"]
-LOSS_MEANS: tuple[str, ...] = get_args(LossMean)
+from .config import LOSS_MEANS, LossMean
+
 LOG_RATIO_LIMIT = 20.0
 """Log-ratios are cut here on both sides, so that a ratio is always finite."""
 KL_LIMIT = 5.0

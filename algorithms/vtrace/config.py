@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from ludory.algorithms.config import AlgorithmConfig
-from ludory.algorithms.losses.actor_critic import LossWeights
+from ludory.algorithms.losses.weights import LossWeights
 from ludory.errors import OptionError
 from ludory.limits import AtLeast, NonNegativeInt, OneOf, PositiveFloat, PositiveInt
 

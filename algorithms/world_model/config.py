@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from ludory.agents.language.extras import BACKENDS
+from ludory.agents.language.spans import ANSWER, OBSERVATION, OTHER, PREDICTION, THINK
 from ludory.errors import OptionError, OutputError
 from ludory.limits import (
     Below,
@@ -24,7 +25,14 @@ from ludory.limits import (
 )
 from ludory.reading import shown
 
-from .masks import TRAINED, span_weights
+TRAINED: Mapping[str, tuple[int, ...]] = {
+    "think_answer": (OTHER, THINK, ANSWER, OBSERVATION, PREDICTION),
+    "states": (OBSERVATION, PREDICTION),
+    "states_tags": (OTHER, OBSERVATION, PREDICTION),
+    "all_but_states": (OTHER, THINK, ANSWER),
+    "placeholder": (OTHER, THINK, ANSWER),
+}
+"""Spans that each mask trains: the paper's equation 2 (`think_answer`), its masked ablation (`placeholder`), and ours."""
 
 CONFIGS = Path(__file__).parent / "configs"
 T = TypeVar("T")
@@ -174,6 +182,8 @@ class SFTConfig:
         """Check the limits of all fields."""
         check_limits(self)
         if self.weights is not None:
+            from .masks import span_weights
+
             span_weights(weights=self.weights)
 
 
@@ -212,6 +222,26 @@ class EvalConfig:
         for k in self.k:
             if not 1 <= k <= self.samples:
                 raise OptionError(f"k={k}: must lie in [1, samples={self.samples}]; give more --samples")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldModelConfig:
+    """Options of all stages, as nested mappings of their fields."""
+
+    model: str = "small"
+    """Folder of a language model, or "small": one made on the spot."""
+    preset: str = "compact"
+    """Of `TextEnv`."""
+    generate: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `GenerateConfig`."""
+    sft: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `SFTConfig`."""
+    ppo: Mapping[str, Any] = field(default_factory=lambda: {"preset": "tiny"})
+    """`preset`, and fields of `TextPPOConfig`."""
+    device: str = "auto"
+    """"cpu", "cuda" or "auto"."""
+    folder: str | None = None
+    """Where the stages lie; None: a temporary folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

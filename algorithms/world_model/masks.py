@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ludory.agents.language.spans import ANSWER, OBSERVATION, OTHER, PREDICTION, PROMPT, SPAN_NAMES, THINK
 from ludory.errors import OptionError
 
+from .config import TRAINED
 from .replace import Codes, state_runs
 
 IGNORED = -100
@@ -24,14 +25,6 @@ WRITTEN = {SPAN_NAMES[span]: span for span in (OTHER, THINK, ANSWER, OBSERVATION
 """Spans that a model writes, by the names that `weights=` takes."""
 PLACEHOLDER = "<masked_state>"
 """The token that stands for a whole state under `mask="placeholder"`."""
-TRAINED: Mapping[str, tuple[int, ...]] = {
-    "think_answer": (OTHER, THINK, ANSWER, OBSERVATION, PREDICTION),
-    "states": (OBSERVATION, PREDICTION),
-    "states_tags": (OTHER, OBSERVATION, PREDICTION),
-    "all_but_states": (OTHER, THINK, ANSWER),
-    "placeholder": (OTHER, THINK, ANSWER),
-}
-"""Spans that each mask trains: the paper's equation 2 (`think_answer`), its masked ablation (`placeholder`), and ours."""
 
 
 class RowTargets(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,29 +14,9 @@ from ludory.envs.game import Game
 from ludory.errors import OptionError
 from ludory.paths import OwnFolder
 
-from .config import GenerateConfig, SFTConfig, TextConfig, from_fields
+from .config import GenerateConfig, SFTConfig, TextConfig, WorldModelConfig, from_fields
 from .generate import generate
 from .pipeline import ppo_options, sft_stage, start_model
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorldModelConfig:
-    """Options of all stages, as nested mappings of their fields."""
-
-    model: str = "small"
-    """Folder of a language model, or "small": one made on the spot."""
-    preset: str = "compact"
-    """Of `TextEnv`."""
-    generate: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `GenerateConfig`."""
-    sft: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `SFTConfig`."""
-    ppo: Mapping[str, Any] = field(default_factory=lambda: {"preset": "tiny"})
-    """`preset`, and fields of `TextPPOConfig`."""
-    device: str = "auto"
-    """"cpu", "cuda" or "auto"."""
-    folder: str | None = None
-    """Where the stages lie; None: a temporary folder."""
 
 
 class WorldModel(Learner):

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.networks.build import saved_policy
-from ludory.algorithms.flywheel.turns import Confidence, Turns, TurnsState, check_free, verdict
+from ludory.algorithms.flywheel.config import Confidence
+from ludory.algorithms.flywheel.turns import Turns, TurnsState, check_free, verdict
 from ludory.algorithms.texas42.data.labels import label_names, make_labels
 from ludory.atomic import atomic_file
 from ludory.checkpoints.checkpoint import read_header

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from rich.table import Table
-from tyro.conf import arg
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.texas42.networks.transcript import TranscriptTransformer
-from ludory.algorithms.offline.supervised import SupervisedAlgorithm, SupervisedConfig
+from ludory.algorithms.offline.supervised import SupervisedAlgorithm
 from ludory.algorithms.running.progress import figures_table
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
-from ludory.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 
+from .config import Texas42StudentConfig
 from .data import StudentData, read_split
 from .module import DECISIONS, FIGURES, StudentModule
 
 GAME, OBSERVATION = "Texas42Play-v0", "transcript"
-
-
-@dataclass(frozen=True, slots=True)
-class Texas42StudentConfig(SupervisedConfig):
-    """Learning E[Q] of Texas 42; `dataset` is a folder of records of `ludory texas42 eq` with train/ and val/ in it."""
-
-    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 3e-4
-    """Step size of AdamW."""
-    final_learning_rate: float | None = 0.0
-    """Step size at the end of the last epoch, approached linearly; none: it stays."""
-    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 20
-    """Passes over the training data."""
-    batch_size: PositiveInt = 256
-    """Decisions per gradient step (and device)."""
-    value_coef: NonNegativeFloat = 0.5
-    """Weight of the squared error of the value against the best tile's E[Q] / 42."""
 
 
 class Texas42Student(SupervisedAlgorithm):

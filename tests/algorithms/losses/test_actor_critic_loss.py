@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.algorithms.losses.actor_critic import LossWeights, actor_critic_loss
+from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps
+from ludory.algorithms.losses.weights import LossWeights
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "returns" / "loss.npz"
 

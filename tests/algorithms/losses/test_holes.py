@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.algorithms.losses.actor_critic import LossWeights, actor_critic_loss
+from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps, close_holes, gae, td_lambda, upgo, vtrace
+from ludory.algorithms.losses.weights import LossWeights
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sampling.rollout import Rollout
 from ludory.algorithms.vtrace import VTrace

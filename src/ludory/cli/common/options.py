@@ -166,7 +166,7 @@ def learner_options(command: str, learner: str, argv: list[str]) -> dict[str, An
     """Fields of the config of the algorithm `learner` that differ from their defaults, from the arguments after `--`."""
     from ludory.plugins import algorithms
 
-    kind: Any = algorithms.load(learner).config_class
+    kind = algorithms.options(learner)
     config = read_arguments(kind, argv, f"{command} ... -- ({learner})")
     plain = kind()
     return {

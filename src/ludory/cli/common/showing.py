@@ -8,10 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.text import Text
-
 from ludory.visible import visible
 
 if TYPE_CHECKING:
@@ -21,32 +17,37 @@ if TYPE_CHECKING:
     from ludory.envs.game import GameFacts
 
 
-class RateColumn(ProgressColumn):
-    """Units per second over the last half minute, so that games of an earlier run soon count no more."""
-
-    def __init__(self, unit: str) -> None:
-        super().__init__()
-        self._unit = unit
-
-    def render(self, task: Task) -> Text:
-        """The rate; empty before there is one."""
-        speed = task.finished_speed or task.speed
-        return Text(
-            "" if speed is None else f"{speed:,.0f} {self._unit}/s" if speed >= 10 else f"{speed:.2f} {self._unit}/s"
-        )
-
-
 @contextmanager
 def games_bar(
     total: int, shown: bool = True, title: str = "games", unit: str = "games"
 ) -> Iterator[Callable[[int], None]]:
     """A progress bar on stderr, hidden when that is not a terminal; yields a function that adds to the number of finished units."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """Units per second over the last half minute, so that games of an earlier run soon count no more."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            shown = "" if speed is None else f"{speed:,.0f}" if speed >= 10 else f"{speed:.2f}"
+            return Text(shown and f"{shown} {unit}/s")
+
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        RateColumn(unit),
+        RateColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:
@@ -85,6 +86,8 @@ def log_on_stderr() -> Iterator[None]:
 
 def show_table(table: RenderableType) -> None:
     """Print a table; brackets in its texts are not markup."""
+    from rich.console import Console
+
     Console(markup=False, highlight=False).print(table)
 
 

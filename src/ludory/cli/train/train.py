@@ -134,7 +134,7 @@ def _shared(algorithm: str, found: Arguments[_Options]) -> list[str]:
     """What was typed of `SHARED` options, if the algorithm has them, too: it holds for both."""
     from ludory.plugins import algorithms
 
-    names = algorithms.load(algorithm).config_class.__dataclass_fields__
+    names = algorithms.options(algorithm).__dataclass_fields__
     shared = [option for option in found.options if option.field in SHARED and option.field in names]
     return [word for one in shared for words in found.words.get(one.field, []) for word in (one.names[0], *words)]
 
@@ -279,7 +279,7 @@ def algorithm_help(options: type[Any], verb: str, algorithm: str | None) -> int:
     from ludory.plugins import algorithms
 
     print()
-    show_help(algorithms.load(algorithm).config_class, f"ludory {verb} {algorithm}")
+    show_help(algorithms.options(algorithm), f"ludory {verb} {algorithm}")
     return 0
 
 
@@ -287,7 +287,7 @@ def _with_header(chosen: _Options) -> _Options:
     """Without `--env`, the game is that of the data."""
     from ludory.plugins import algorithms
 
-    if "dataset" not in algorithms.load(chosen.algorithm or "").config_class.__dataclass_fields__:
+    if "dataset" not in algorithms.options(chosen.algorithm or "").__dataclass_fields__:
         raise OptionError(
             f"--data {chosen.data}: {chosen.algorithm} plays games of its own; `ludory train bc` learns from recorded ones"
         )
