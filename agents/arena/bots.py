@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ludory.agents.agent import BotKernels, KernelAgent
+from ludory.agents import BotKernels, KernelAgent
+from ludory.envs import Game
 from ludory.envs.arena.rules import step
-from ludory.envs.game import Game
 from ludory.errors import OptionError
 
 from .styles import (

@@ -6,6 +6,7 @@ n the vector across e on the side to which the body already moves. Lengths in su
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel, mix
 from ludory.envs.arena.constants import DASH, HEALTH, MINE, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
 from ludory.envs.arena.direction_bins import lead, side
 from ludory.envs.arena.geometry import scale
@@ -14,8 +15,6 @@ from ludory.envs.arena.observe.sight import NOBODY, nearest_rival
 from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE
 from ludory.envs.arena.state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, SHOOT
 from ludory.envs.arena.tables import ONE
-from ludory.envs.chance import mix
-from ludory.envs.kernels import kernel
 
 from .senses import (
     ability_ready,

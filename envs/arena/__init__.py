@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ludory.envs.game import Game, GameFacts, Head, Kernels, State
-from ludory.envs.options import read_options
+from ludory.envs import Game, GameFacts, Head, Kernels, State, read_options
 
 from .constants import FULL_HP, LONGEST_GAME, TICKS, TICKS_PER_DECISION
 from .legality import legal, used

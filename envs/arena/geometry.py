@@ -4,8 +4,7 @@
 
 import math
 
-from ludory.envs.chance import draw
-from ludory.envs.kernels import kernel
+from ludory.envs import draw, kernel
 
 from .state import WALL
 from .tables import ANGLES, CIRCLE, ROOT, SECOND, THIRD

@@ -2,8 +2,8 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.arena.phases.crates import crate_in_reach
-from ludory.envs.kernels import kernel
 
 from .constants import COST, DASH, FIRE, MINE, NOVA, SHIELD
 from .state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, SHOOT

@@ -6,9 +6,8 @@ owner cannot fire, and no living body stands on one of the seat's mines.
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import draw, kernel
 from ludory.envs.arena.observe.sight import sees, sees_rival, square_distance
-from ludory.envs.chance import draw
-from ludory.envs.kernels import kernel
 
 from .constants import (
     COOLDOWN,

@@ -5,13 +5,12 @@ Sizes are read from the shapes of the state's arrays and from `setup`, so the sa
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import begin_episode, draw, kernel
 from ludory.envs.arena.phases.actions import intend, move
 from ludory.envs.arena.phases.crates import count_absences
 from ludory.envs.arena.phases.damage import bury, settle
 from ludory.envs.arena.phases.weapons import fire_novas, spring_mines, sweep_shots
 from ludory.envs.arena.phases.zone import close_zone, set_zone
-from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernels import kernel
 
 from .constants import (
     ANGLE_JITTER,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.options import integer_array, refuse_unknown
+from ludory.envs import integer_array, refuse_unknown
 from ludory.errors import OptionError
 
 from .constants import CRATES, FULL_AMMUNITION, FULL_ENERGY, FULL_HP

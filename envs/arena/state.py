@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludory.envs.game import Field, elimination, header
+from ludory.envs import Field, elimination, header
 
 from .constants import (
     CHANNEL_TIME,

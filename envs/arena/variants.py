@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ludory.envs.options import check_choice, check_flag, check_range
+from ludory.envs import check_choice, check_flag, check_range
 from ludory.errors import OptionError
 
 from .constants import ARENA_RADIUS, WALL_PERCENT

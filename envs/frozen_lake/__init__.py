@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ludory.envs.game import Game, GameFacts, Head, Kernels, ObservationSpec, State, flat_segments
-from ludory.envs.options import check_choice, check_range
-from ludory.envs.rooms import check_split
+from ludory.envs import (
+    Game,
+    GameFacts,
+    Head,
+    Kernels,
+    ObservationSpec,
+    State,
+    check_choice,
+    check_range,
+    check_split,
+    flat_segments,
+)
 from ludory.errors import OptionError
 
 from .pictures import draw_svg, draw_text, last_move

@@ -10,15 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.chance import EPISODE, STREAM, hash_rows
-from ludory.envs.options import integer_array, refuse_unknown
-from ludory.envs.rooms import SPLITS, check_split, room_hash, split_of
+from ludory.envs import (
+    EPISODE,
+    SPLITS,
+    STREAM,
+    check_split,
+    hash_rows,
+    integer_array,
+    refuse_unknown,
+    room_hash,
+    split_of,
+)
 from ludory.errors import OptionError
 
 from .rules import GOAL, HOLE, ICE, START
 
 if TYPE_CHECKING:
-    from ludory.envs.game import Game
+    from ludory.envs import Game
 
 LETTERS = "FSHG"
 """Ice, start, hole and goal, in the order of their codes."""
@@ -134,7 +142,7 @@ class LakeRooms:
 
     def _sequences(self, seeds: NDArray[np.int64]) -> Iterator[Maps]:
         """The first map of every seed, the second, ..."""
-        from ludory.envs.engine.kernel_engine import KernelEngine
+        from ludory.envs import KernelEngine
 
         engine = KernelEngine(_source(self.size, self.ice), max(len(seeds), 1), seed=0, threads=1)
         engine.state.random[: len(seeds), STREAM] = hash_rows(seeds, 0)

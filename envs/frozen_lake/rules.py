@@ -7,9 +7,7 @@ A cell index is row * N + column, from the top left. Actions and directions: 0 l
 
 from __future__ import annotations
 
-from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, header
-from ludory.envs.kernels import kernel
+from ludory.envs import Field, begin_episode, draw, header, kernel
 
 ICE, START, HOLE, GOAL = 0, 1, 2, 3
 """Codes of the cells of a map."""

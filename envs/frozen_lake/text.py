@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.protocol import on_host
-from ludory.envs.game import Decoded, State, TextCodec, WorkedExample
+from ludory.envs import Decoded, State, TextCodec, WorkedExample, on_host
 from ludory.errors import OptionError
 
 from .rules import DIRECTIONS, GOAL, HOLE, ICE, START

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import Game, GameFacts, Head, Kernels, State
-from ludory.envs.options import check_choice, read_options
+from ludory.envs import Game, GameFacts, Head, Kernels, State, check_choice, read_options
 from ludory.errors import OptionError
 
 from .bank import DrawnBank, SokobanRooms, bank_rows, bank_size, bank_width, given_rooms, of_split

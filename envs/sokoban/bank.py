@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
 from ludory.cache_folder import cache_directory
-from ludory.envs.rooms import SPLITS, check_split, room_hash, split_of
+from ludory.envs import SPLITS, check_split, room_hash, split_of
 from ludory.errors import DataError, OptionError
 from ludory.reading import read_npz
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.chance import hash_rows, mix
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.envs import cached_kernel, hash_rows, mix
 
 from .options import SokobanOptions
 from .state import BOX, FLOOR, PLAYER, TARGET, WALL

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.options import check_choice
+from ludory.envs import check_choice
 from ludory.errors import DataError
 
 from .state import BOX, BOX_ON_TARGET, FLOOR, PLAYER, TARGET, WALL

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.envs.options import check_choice, integer_array
+from ludory.envs import check_choice, integer_array
 from ludory.errors import DataError, OptionError
 from ludory.reading import read_npz
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.envs.game import ObservationSpec, Segment, flat_segments
-from ludory.envs.kernels import kernel
+from ludory.envs import ObservationSpec, Segment, flat_segments, kernel
 
 from .options import SokobanOptions
 from .state import (

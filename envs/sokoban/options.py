@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ludory.envs.options import check_choice, check_flag, check_range
-from ludory.envs.rooms import check_split
+from ludory.envs import check_choice, check_flag, check_range, check_split
 from ludory.errors import OptionError
 
 ActionSet = Literal["push4", "move9"]

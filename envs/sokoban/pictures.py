@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.pictures import as_wanted, at, clickable, paint, svg_document, words
 
 from .options import ACTION_NAMES, DIRECTIONS, SokobanOptions

@@ -2,8 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernels import kernel
+from ludory.envs import begin_episode, draw, kernel
 
 from .state import (
     BLOCKED,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.options import refuse_unknown
+from ludory.envs import refuse_unknown
 from ludory.errors import OptionError
 
 from .levels import checked_rooms, combined, fixed_of

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
-from ludory.envs.engine.protocol import on_host
-from ludory.envs.game import Field, State, header
+from ludory.envs import Field, State, cached_kernel, header, on_host
 
 from .options import SokobanOptions
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import State, TextCodec, WorkedExample, WriteRows, decoder_of_names
+from ludory.envs import State, TextCodec, WorkedExample, WriteRows, decoder_of_names
 from ludory.errors import OptionError
 
 from .levels import combined, fixed_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.pictures import as_wanted, clickable, pad, paint, svg_document, words
 
 from .rules import ACCEPTED, OTHER, REFUSED

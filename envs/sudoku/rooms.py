@@ -15,10 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.envs.chance import KEY, draw, hash_rows
-from ludory.envs.kernels import batch_kernel, kernel
-from ludory.envs.options import integer_array, refuse_unknown
-from ludory.envs.rooms import SPLITS, check_split, room_hash, split_of
+from ludory.envs import (
+    KEY,
+    SPLITS,
+    batch_kernel,
+    check_split,
+    draw,
+    hash_rows,
+    integer_array,
+    kernel,
+    refuse_unknown,
+    room_hash,
+    split_of,
+)
 from ludory.errors import OptionError
 
 from .rules import draw_names, draw_order

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, header
-from ludory.envs.kernels import kernel
+from ludory.envs import Field, begin_episode, draw, header, kernel
 
 DEFAULT, RAGEN2, SPA = 0, 1, 2
 """Rewards; see `REWARDS` in `ludory.envs.sudoku`."""

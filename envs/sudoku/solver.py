@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.kernels import batch_kernel, kernel
+from ludory.envs import batch_kernel, kernel
 from ludory.errors import OptionError
 
 from .rules import box_of

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.protocol import on_host
-from ludory.envs.game import Decoded, State, TextCodec, WorkedExample
+from ludory.envs import Decoded, State, TextCodec, WorkedExample, on_host
 
 BLANK = "."
 RULES = {4: 9, 9: 20}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from ludory.envs import ObservationSpec, flat_segments, kernel
 from ludory.envs.arena.constants import (
     CHANNEL_TIME,
     COOLDOWN,
@@ -35,8 +36,6 @@ from ludory.envs.arena.phases.zone import zone_damage
 from ludory.envs.arena.state import WALL
 from ludory.envs.arena.tables import ONE
 from ludory.envs.arena.variants import ArenaOptions
-from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernels import kernel
 
 from .sight import UNLIMITED, living_rivals, sees, sees_rival, square_distance, time_to_pass
 

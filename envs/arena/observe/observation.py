@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from ludory.envs import ObservationSpec, flat_segments, kernel
 from ludory.envs.arena.constants import (
     COOLDOWN,
     FIRE,
@@ -24,8 +25,6 @@ from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE, nearest_crate
 from ludory.envs.arena.phases.zone import outside
 from ludory.envs.arena.state import WALL
 from ludory.envs.arena.variants import ArenaOptions
-from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernels import kernel
 
 from .full import full_spec, observe_full
 from .sight import (

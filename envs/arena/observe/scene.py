@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ludory.envs import State
 from ludory.envs.arena.constants import (
     CHANNEL_TIME,
     CRATES,
@@ -18,7 +19,6 @@ from ludory.envs.arena.constants import (
 )
 from ludory.envs.arena.state import WALL
 from ludory.envs.arena.tables import ONE
-from ludory.envs.game import State
 
 SIGHT = VISION / UNIT_LENGTH
 """Range of sight in units."""

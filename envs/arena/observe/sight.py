@@ -2,8 +2,8 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.arena.constants import REACH, SHOT_SLOTS, VISION
-from ludory.envs.kernels import kernel
 
 NOBODY, NO_SHOT = -1, -1
 UNLIMITED = 1 << 20

@@ -2,6 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import draw, kernel
 from ludory.envs.arena.constants import (
     COOLDOWN,
     COST,
@@ -25,8 +26,6 @@ from ludory.envs.arena.constants import (
 from ludory.envs.arena.geometry import pair, put, q14
 from ludory.envs.arena.state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, NOISE, SHOOT
 from ludory.envs.arena.tables import MOVE, UNIT
-from ludory.envs.chance import draw
-from ludory.envs.kernels import kernel
 
 from .crates import channel
 

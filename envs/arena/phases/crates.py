@@ -2,6 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.arena.constants import (
     CHANNEL_TIME,
     CRATE_ABSENCE,
@@ -17,7 +18,6 @@ from ludory.envs.arena.constants import (
     SMALLEST_CRATE_DISC,
 )
 from ludory.envs.arena.geometry import draw_in_disc
-from ludory.envs.kernels import kernel
 
 ANY_KIND, NO_CRATE = -1, -1
 

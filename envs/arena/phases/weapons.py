@@ -2,6 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.arena.constants import (
     BODY,
     MINE_DAMAGE,
@@ -16,7 +17,6 @@ from ludory.envs.arena.constants import (
     SHOT_SLOTS,
 )
 from ludory.envs.arena.geometry import isqrt, put, scale
-from ludory.envs.kernels import kernel
 
 from .damage import hurt_rival
 

@@ -2,10 +2,10 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.arena.constants import ZONE_DAMAGE, ZONE_DAMAGE_GROWTH, ZONE_SHRINK, ZONE_STILL
 from ludory.envs.arena.geometry import clamp, scale
 from ludory.envs.arena.state import WALL
-from ludory.envs.kernels import kernel
 
 from .damage import hurt
 

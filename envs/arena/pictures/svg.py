@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ludory.envs import State
 from ludory.envs.arena.observe.scene import SIGHT, Body, Scene, condition, fate, look
-from ludory.envs.game import State
 from ludory.envs.pictures import clickable, labelled_pad, pad, svg_document, words
 
 from .marks import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ludory.envs import State
 from ludory.envs.arena.observe.scene import Scene, condition, fate, look
-from ludory.envs.game import State
 from ludory.envs.pictures import as_wanted, paint
 
 INKS = ("93", "96", "92", "95", "94", "91", "97", "33")

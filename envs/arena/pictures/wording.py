@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ludory.envs import State
 from ludory.envs.arena.constants import CHANNEL_TIME, CRATES, FULL_HP, HEALTH, TICKS, TICKS_PER_DECISION
-from ludory.envs.game import State
 
 USES = (
     ("fires", "fire"),

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional
 
-from ludory.cli.common.files import check_ending, check_new, write_text
-from ludory.cli.common.guard import say
-from ludory.cli.common.options import Count, EnvId, File, Flag, GameOptions, Maybe, parse_options
-from ludory.cli.common.parser import parse, run_job
+from ludory.cli.common import (
+    Count,
+    EnvId,
+    File,
+    Flag,
+    GameOptions,
+    Maybe,
+    check_ending,
+    check_new,
+    parse,
+    parse_options,
+    run_job,
+    say,
+    write_text,
+)
 from ludory.visible import visible
 
 from .rooms import RoomSet, described, drawn_rooms
@@ -76,8 +87,8 @@ def bank(argv: list[str]) -> int:
 
     import numpy as np
 
+    from ludory import make_game
     from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
-    from ludory.envs.make import make_game
     from ludory.envs.sokoban.bank import RoomFile, of_split, room_hashes, write_bank
     from ludory.envs.sokoban.levels import alike
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.options import Count
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Count, parse
 from ludory.errors import OptionError
 
 if TYPE_CHECKING:
@@ -61,8 +60,8 @@ def run(argv: list[str]) -> int:
 
 
 def _read(name: str, count: int, seed: int, max_states: int) -> RoomSet:
-    from ludory.envs.make import make_game
-    from ludory.plugins.spec import parse_spec
+    from ludory import make_game
+    from ludory.plugins import parse_spec
 
     if Path(name).exists():
         from ludory.envs.sokoban.bank import given_rooms, read_bank, room_hashes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.charts.drawing import Drawing, Mark, Path, Rectangle, Words
+from ludory.charts import Drawing, Mark, Path, Rectangle, Words
 from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
 from ludory.envs.texas42.sight import suit_name
 from ludory.envs.texas42.tiles import CALLED, FOLLOW, SUIT_NAMES

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.evaluation.intervals import wilson
+from ludory.agents import wilson
 from ludory.agents.texas42.bidding.fitted_make_probability import calibrated
 from ludory.agents.texas42.bidding.make_probability import BIDS, Chances, rollout
-from ludory.envs.chance import hash_rows
+from ludory.envs import hash_rows
 from ludory.envs.texas42.tiles import DECLARATIONS, STRAIGHT, TILE_NAMES, mask_of, parse_tile, tiles_of
 from ludory.errors import OptionError
 

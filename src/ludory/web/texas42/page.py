@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ludory.charts.drawing import as_svg
+from ludory.charts import as_svg
+from ludory.data import GameRow, LineTable, Viewer
 from ludory.data.formats.texas42.eq_records import EqGame, is_eq_file, read_eq
 from ludory.data.formats.texas42.eq_view import DecisionView, decision_text, decisions, outcome
 from ludory.data.formats.texas42.tables import POINTS
-from ludory.data.viewing.game_rows import GameRow
-from ludory.data.viewing.replay_page import LineTable
-from ludory.data.viewing.viewer import Viewer
 from ludory.envs.pictures import plain
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES

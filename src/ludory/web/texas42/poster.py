@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ludory.agents.texas42.bidding.make_probability import BIDS, Chances
-from ludory.charts.drawing import Drawing, Mark, Path, Rectangle, Words
+from ludory.charts import Drawing, Mark, Path, Rectangle, Words
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES, tiles_of
 
 from .tiles import ACCENT, FAINT, GROUND, INK, LINE, blend, domino

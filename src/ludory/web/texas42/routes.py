@@ -11,9 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ludory.web.page import Page
-from ludory.web.pages.starting import when_ready
-from ludory.web.slices import Refinement, event_stream
+from ludory.web import Page, Refinement, event_stream, when_ready
 
 # Bidding compiles kernels, so functions import it: a server starts without it.
 
@@ -72,7 +70,7 @@ def _key(tiles: tuple[int, ...]) -> str:
 @cache
 def _pictures() -> list[str]:
     """A picture of each domino."""
-    from ludory.charts.drawing import Drawing, as_svg
+    from ludory.charts import Drawing, as_svg
     from ludory.envs.texas42.tiles import TILE_NAMES
     from ludory.web.texas42.tiles import GROUND, domino
 
@@ -103,7 +101,7 @@ async def live(request: Request) -> Response:
 
 def poster(request: Request) -> Response:
     """The poster of the hand, as an SVG file."""
-    from ludory.charts.drawing import as_svg
+    from ludory.charts import as_svg
     from ludory.envs.texas42.tiles import TILE_NAMES, mask_of
     from ludory.web.texas42.poster import poster as poster_of
 

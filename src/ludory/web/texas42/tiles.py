@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.charts.drawing import Dot, Mark, Path, Rectangle, shifted
+from ludory.charts import Dot, Mark, Path, Rectangle, shifted
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW
 
 GROUND, PANEL, LINE, INK, FAINT, ACCENT = "#ffffff", "#f2f5fa", "#c6cfde", "#17203a", "#5a6788", "#1f5fbf"
