@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .learner import Learner, game_to_load, needed_game
     from .losses.returns import Advantages, Steps, gae, normalise, upgo
     from .make import load, make_algorithm
-    from .offline.supervised import PRECISIONS, SupervisedAlgorithm, SupervisedConfig
+    from .offline.config import PRECISIONS, SupervisedConfig
+    from .offline.supervised import SupervisedAlgorithm
     from .offline.supervised_module import Course, Position, SupervisedModule
     from .ppo import PPO, PPOConfig
     from .ppo.loss import Coefficients, PPOMinibatch, ppo_loss

@@ -11,7 +11,18 @@ import pytest
 
 from ludory.lazy import homes_in
 
-ROOMS = ("agents", "algorithms", "charts", "checkpoints", "cli.common", "data", "envs", "testing", "web")
+ROOMS = (
+    "agents",
+    "agents.analysis",
+    "algorithms",
+    "charts",
+    "checkpoints",
+    "cli.common",
+    "data",
+    "envs",
+    "testing",
+    "web",
+)
 LAZY = ("ludory", *(f"ludory.{room}" for room in ROOMS))
 MODULES = {
     "views",

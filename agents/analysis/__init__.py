@@ -3,10 +3,17 @@
 A package that analyses its own game registers a `GameAnalysis` in `ludory.analysts`.
 """
 
-from .analyst import SAMPLES, Analyst, GameAnalysis, HiddenCards, analysis_of, key_at, mover
-from .positions import StudiedPosition
-from .searches import AgentAnalyst, BotAnalyst, TreeAnalyst, is_blueprint
-from .values import Difference, ExactSearch, Floats, MoveSearch, MoveValues, PairedSearch
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ludory.lazy import published_by
+
+if TYPE_CHECKING:
+    from .analyst import SAMPLES, Analyst, GameAnalysis, HiddenCards, analysis_of, key_at, mover
+    from .positions import StudiedPosition
+    from .searches import AgentAnalyst, BotAnalyst, TreeAnalyst, is_blueprint
+    from .values import Difference, ExactSearch, Floats, MoveSearch, MoveValues, PairedSearch
 
 __all__ = [
     "SAMPLES",
@@ -28,3 +35,5 @@ __all__ = [
     "key_at",
     "mover",
 ]
+
+__getattr__, __dir__ = published_by(__name__)

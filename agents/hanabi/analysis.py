@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ludory.agents import records_of
 from ludory.agents.analysis import (
     SAMPLES,
     Analyst,
@@ -15,9 +16,7 @@ from ludory.agents.analysis import (
     StudiedPosition,
     is_blueprint,
 )
-from ludory.agents.search.blueprint import records_of
-from ludory.envs.engine.protocol import on_host
-from ludory.envs.game import Game
+from ludory.envs import Game, on_host
 from ludory.envs.hanabi.sight import COLOR_NAMES, LETTERS
 from ludory.envs.hanabi.state import CARD, DISCARD, KIND, PLAY, SCORED
 from ludory.plugins import agents

@@ -15,18 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import KernelAgent
+from ludory import make_agent
+from ludory.agents import (
+    Draw,
+    GameBeliefs,
+    KernelAgent,
+    KernelBlueprint,
+    RolloutSearch,
+    SearchDecision,
+    Searcher,
+    SearchResult,
+    Seat,
+    SeatMove,
+)
 from ludory.agents.hanabi.beliefs.hand_range import HandBelief, HandRange, known_record
 from ludory.agents.hanabi.beliefs.hand_sets import Hands
 from ludory.agents.hanabi.bots.agents import is_hanabi
-from ludory.agents.make import make_agent
-from ludory.agents.search.belief import Draw, GameBeliefs
-from ludory.agents.search.kernel_blueprint import KernelBlueprint
-from ludory.agents.search.rollouts import RolloutSearch, SearchDecision, SearchResult
-from ludory.agents.search.searcher import Searcher
-from ludory.agents.seat import Seat, SeatMove
-from ludory.envs.chance import hash_rows
-from ludory.envs.game import Game
+from ludory.envs import Game, hash_rows
 from ludory.envs.hanabi.state import CARD, HINT_COLOR, HINT_RANK, KIND, TOUCHED
 from ludory.errors import OptionError
 

@@ -2,8 +2,8 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.hanabi.rules import rank_count
-from ludory.envs.kernels import kernel
 
 NO_RULE = -1
 """What a rule gives when it has no move."""

@@ -9,16 +9,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import DrawingAgent
-from ludory.agents.draws import ONE_MORE
-from ludory.agents.random import RandomAgent
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
-from ludory.envs.text.presets import preset_of
-from ludory.envs.text.prompts import TextPrompts, checked_style, codec_of
-from ludory.envs.text.reply import Action, PromptMode, parse_reply
+from ludory.agents import ONE_MORE, DrawingAgent, RandomAgent
+from ludory.envs import (
+    Array,
+    Engine,
+    Game,
+    Memory,
+    PromptMode,
+    TextPrompts,
+    checked_style,
+    codec_of,
+    hash_rows,
+    on_host,
+    parse_reply,
+    preset_of,
+)
+from ludory.envs.text.reply import Action
 from ludory.errors import OptionError
 
 from .generators import Sampling, make_generator

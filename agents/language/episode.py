@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ludory.errors import ConformanceError, OptionError
+from ludory.errors import OptionError
+from ludory.testing import ConformanceError
 
 from .generators import Generation
 from .model import LanguageModel

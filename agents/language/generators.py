@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludory.agents.draws import uniforms
+from ludory.agents import uniforms
 from ludory.errors import OptionError
 
 from .extras import Backend

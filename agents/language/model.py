@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ludory.atomic import atomic_folder
-from ludory.checkpoints.folder import check_checksums, write_checksums
+from ludory.checkpoints import check_checksums, write_checksums
 from ludory.errors import CheckpointError, OptionError
 from ludory.reading import read_json
 

@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 import torch
 
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
-from ludory.envs.text.prompts import codec_of
+from ludory import make_game
+from ludory.envs import Game, codec_of
 from ludory.errors import OptionError
 
 from .extras import needed

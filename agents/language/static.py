@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.envs import cached_kernel
 from ludory.errors import OptionError
 
 from .generators import Generation, Sampling, in_parts, sample

@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent, DrawingAgent
-from ludory.agents.draws import ONE_MORE, uniforms
-from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
+from ludory.agents import ONE_MORE, Agent, DrawingAgent, uniforms
+from ludory.envs import Array, Engine, Game, Memory
 from ludory.envs.pokemon.dex import STATUS, TARGETS, dex
 from ludory.envs.pokemon.vocab import vocabulary
-from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
 from .heuristics import (

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
-from ludory.envs.kernels import kernel
+from ludory.envs import cached_kernel, kernel
 
 IDS, MOVE_IDS, POKEMON, MOVES, FIELD = 0, 144, 152, 684, 860
 ID_COLUMNS, POKEMON_COLUMNS, MOVE_COLUMNS = 12, 40, 22

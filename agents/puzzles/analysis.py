@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.analysis import Analyst, ExactSearch, Floats, GameAnalysis, MoveSearch, StudiedPosition, mover
-from ludory.envs.engine.protocol import on_host
+from ludory.envs import Game, on_host
 from ludory.envs.frozen_lake.rules import ALL, INTENDED, LIMIT
 from ludory.envs.frozen_lake.rules import step as lake_step
 from ludory.envs.frozen_lake.transitions import expected_values, optimal_values
-from ludory.envs.game import Game
 from ludory.envs.sokoban.rules import step_move9, step_push4
 from ludory.envs.sokoban.state import drawn_codes
 from ludory.envs.sudoku.rules import step as sudoku_step

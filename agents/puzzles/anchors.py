@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory import make_engine
+from ludory.envs import Game, TextEnv
 from ludory.envs.frozen_lake.rules import ALL
 from ludory.envs.frozen_lake.rules import step as lake_step
 from ludory.envs.frozen_lake.transitions import optimum as lake_optimum
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine
 from ludory.envs.sokoban.rules import step_move9, step_push4
 from ludory.envs.sudoku.rules import step as sudoku_step
-from ludory.envs.text.text_env import TextEnv
 from ludory.errors import OptionError
 
 from .sokoban_search import shortest_moves

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.envs.engine.protocol import Array, Engine, on_host
+from ludory.agents import Agent
+from ludory.envs import Array, Engine, Game, Memory, on_host
 from ludory.envs.frozen_lake.rules import ALL, INTENDED, LIMIT, step
 from ludory.envs.frozen_lake.transitions import optimal_action, optimal_values
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
 Key = tuple[bytes, float, int]

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.chance import mix
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.envs import cached_kernel, mix
 from ludory.envs.sokoban.levels import checked_rooms
 from ludory.envs.sokoban.state import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
 from ludory.errors import OptionError

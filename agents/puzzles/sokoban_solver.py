@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ludory.agents.agent import Agent
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.options import check_range
-from ludory.envs.seats.player import Memory
+from ludory.agents import Agent
+from ludory.envs import Array, Engine, Game, Memory, check_range, on_host
 from ludory.envs.sokoban.state import WALL, drawn_codes
 from ludory.errors import OptionError
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.agents.agent import Agent
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
+from ludory.agents import Agent
+from ludory.envs import Array, Engine, Game, Memory, on_host
 from ludory.envs.sudoku.rules import step
 from ludory.envs.sudoku.solver import solve_all
 from ludory.errors import OptionError

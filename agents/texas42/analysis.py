@@ -21,8 +21,7 @@ from ludory.agents.analysis import (
     StudiedPosition,
     mover,
 )
-from ludory.envs.chance import hash_rows
-from ludory.envs.game import Game
+from ludory.envs import Game, hash_rows
 from ludory.envs.texas42.tiles import ALL_TILES, TILE_NAMES, tiles_of
 from ludory.envs.texas42.worlds import Worlds, knowledge
 

@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.agents.draws import Keys
-from ludory.agents.make import make_agent
+from ludory import make_agent
+from ludory.agents import Agent, Keys
 from ludory.agents.texas42.play.choice import best_by_points, question_of, tiles_with_most
 from ludory.agents.texas42.play.pimc import bid_thirty, check_texas42, first_tile, on_cpu
 from ludory.agents.texas42.solver.solver import Solver, positions_of
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game, State
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Engine, Game, Memory, State, hash_rows, on_host
 from ludory.envs.texas42.state import PLAYING
 from ludory.errors import OptionError
 

@@ -190,7 +190,7 @@ class ProcessPool:
         return self._exchange(rows, RESET, options or {})
 
     def step(self, rows: NDArray[np.int64], actions: NDArray[Any]) -> NDArray[np.int64]:
-        """Play actions (m, *shape) in `rows`; returns the rows that failed (see `on_crash`)."""
+        """Play actions `(m, *shape)` in `rows`; returns the rows that failed (see `on_crash`)."""
         self.arrays["action"][rows] = actions
         self._told[rows, self._moves[rows] % REMEMBERED] = actions
         self._moves[rows] += 1

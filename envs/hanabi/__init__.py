@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ludory.envs.game import FactNames, Game, GameFacts, Head, Kernels, State
-from ludory.envs.options import read_options
+from ludory.envs import FactNames, Game, GameFacts, Head, Kernels, State, read_options
 
 from .codec import codec
 from .conventions.observation import observe_conventions, reset_conventions, step_conventions

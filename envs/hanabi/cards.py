@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 
 from .rules import copies_of, rank_count
 from .state import COLOR_KNOWN, RANK_KNOWN

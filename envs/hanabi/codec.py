@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ludory.envs.game import State, TextCodec, decoder_of_names
+from ludory.envs import State, TextCodec, decoder_of_names
 from ludory.envs.hanabi.sight import COLOR_NAMES, HanabiSight, SeenCard, look
 from ludory.envs.hanabi.variants import HanabiOptions
 

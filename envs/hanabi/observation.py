@@ -14,8 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernels import kernel
+from ludory.envs import ObservationSpec, flat_segments, kernel
 
 from .rules import copies_of, deck_left, rank_count
 from .state import (

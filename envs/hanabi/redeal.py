@@ -2,8 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.chance import draw
-from ludory.envs.kernels import kernel
+from ludory.envs import draw, kernel
 
 from .rules import rank_count
 

@@ -6,8 +6,7 @@ Action ids: 0..h-1 discard a slot; h..2h-1 play a slot; then hint a colour to se
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernels import kernel
+from ludory.envs import begin_episode, draw, kernel
 
 from .state import (
     ACTION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ludory.envs.game import State
+from ludory.envs import State
 
 from .state import (
     ACTOR,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.options import integer_array, refuse_unknown
+from ludory.envs import integer_array, refuse_unknown
 from ludory.errors import OptionError
 
 from .variants import HanabiOptions

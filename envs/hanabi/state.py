@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import Field, State, header
+from ludory.envs import Field, State, header
 
 from .variants import HanabiOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import Symmetry
+from ludory.envs import Symmetry
 
 from .observation import HINT_BITS, observation_spec
 from .variants import HanabiOptions

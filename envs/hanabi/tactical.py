@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 
 from .observation import OTHERS_BITS, OWN_BITS, observe_card_knowledge
 from .rules import copies_of, rank_count

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.envs.engine.checks import checked_seats
-from ludory.envs.engine.protocol import Array, Engine
+from ludory.envs import Array, Engine, checked_seats
 from ludory.errors import OptionError
 
 from .rules import copies_of

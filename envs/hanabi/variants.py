@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ludory.envs.options import check_choice, check_flag, check_range
+from ludory.envs import check_choice, check_flag, check_range
 
 ObservationName = Literal["card_knowledge", "conventions", "minimal", "seer", "tactical", "v0_belief"]
 

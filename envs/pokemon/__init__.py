@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ludory.envs.game import FactNames, Game, GameFacts, Head, ObservationSpec, flat_segments
-from ludory.envs.options import check_choice, check_range
+from ludory.envs import FactNames, Game, GameFacts, Head, ObservationSpec, check_choice, check_range, flat_segments
 
 from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gimmick_groups, num_actions, rules_of
 from .vocab import VOCAB_SHA256

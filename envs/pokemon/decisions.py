@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import ObservationSpec
+from ludory.envs import ObservationSpec
 
 MENU, PLAIN, COLUMNS = 4, 10, 22
 """Moves of the menu, actions without a gimmick, numbers of a move."""

@@ -14,15 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.chance import EPISODE
-from ludory.envs.engine.checks import checked_rows
-from ludory.envs.engine.external import NEW_GAME, ExternalEngine, ExternalState, Rows
-from ludory.envs.engine.pool_worker import ArraySpec, GameBlocks
-from ludory.envs.engine.pooled_engine import PooledEngine
-from ludory.envs.engine.process_pool import OnCrash, ProcessPool
-from ludory.envs.engine.snapshot import identity, read_arrays, write_snapshot
-from ludory.envs.game import Game
-from ludory.envs.options import check_choice
+from ludory.envs import (
+    EPISODE,
+    NEW_GAME,
+    ArraySpec,
+    ExternalEngine,
+    ExternalState,
+    Game,
+    GameBlocks,
+    OnCrash,
+    PooledEngine,
+    ProcessPool,
+    Rows,
+    check_choice,
+    checked_rows,
+    identity,
+    read_arrays,
+    write_snapshot,
+)
 from ludory.errors import BackendError, BackendTimeout, OptionError, SnapshotError, WorkerError
 
 from .backends.install import needed, needed_bundle

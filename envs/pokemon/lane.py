@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.pool_worker import IDLE, RESET, STEP, EnvironmentFault
+from ludory.envs import EnvironmentFault
+from ludory.envs.engine.pool_worker import IDLE, RESET, STEP
 from ludory.errors import BackendError, LudoryError
 
 from .backends.server import ServerWorker

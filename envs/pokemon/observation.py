@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..game import ObservationSpec, flat_segments
-from ..kernels import batch_kernel
+from ludory.envs import ObservationSpec, batch_kernel, flat_segments
+
 from .dex import SPECIAL, STATUS, TARGETS, dex
 from .tracker import Tracker
 from .tracker.layout import (

@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from ludory.envs.game import Game, GameFacts, Head, Kernels
-from ludory.envs.options import check_choice, read_options
+from ludory.envs import Game, GameFacts, Head, Kernels, check_choice, read_options
 from ludory.errors import OptionError
 
 from .codec import with_codec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ludory.envs.game import Game, State, TextCodec, decoder_of_names
+from ludory.envs import Game, State, TextCodec, decoder_of_names
 from ludory.envs.texas42.sight import Texas42Sight, look
 
 from .options import Texas42Rules

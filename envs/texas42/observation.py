@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernels import kernel
+from ludory.envs import ObservationSpec, flat_segments, kernel
 
 from .auction import bid_value
 from .bits import played_tiles

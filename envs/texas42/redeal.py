@@ -5,8 +5,7 @@ It needs no table: each tile is dealt according to the number of ways to deal th
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.chance import draw
-from ludory.envs.kernels import kernel
+from ludory.envs import draw, kernel
 
 from .bits import played_tiles, size
 from .state import PLUNGE, PLUNGE_DOUBLES, SPLASH, SPLASH_DOUBLES

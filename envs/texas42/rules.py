@@ -6,8 +6,7 @@ With a fixed contract, which is only played, ids are tiles.
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernels import kernel
+from ludory.envs import begin_episode, draw, kernel
 
 from .auction import ask_declaration, clear_auction, declare, legal_bids, legal_declarations, place_bid
 from .bits import size

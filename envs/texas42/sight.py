@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.texas42.pictures.wording import action_name, contract_words, last_move
 
 from .state import FORMAT, TARGET, WHOLE_MATCH

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.game import Game
-from ludory.envs.options import check_range, refuse_unknown
+from ludory.envs import Game, KernelEngine, check_range, refuse_unknown
 from ludory.errors import IllegalActionError, OptionError
 
 from .options import check_contract

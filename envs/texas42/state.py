@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import Field, State, header
+from ludory.envs import Field, State, header
 
 from .options import MOST_ATTEMPTS, MOST_MARKS
 from .tiles import ALL_TILES, NELLO_HIGH, NELLO_LOW, SEVENS, TILES

@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 
 from .tiles import COUNT, FOLLOW, LED, NEARER, NELLO_HIGH, NELLO_LOW, RANK, SEVENS
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 
 CHOOSE = np.array([[math.comb(n, k) for k in range(22)] for n in range(22)], np.int64)
 """int64 [n, k]: binomial coefficients."""

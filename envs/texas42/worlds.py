@@ -15,9 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.chance import mix
-from ludory.envs.engine.binding.cached_kernel import cached_batch_kernel
-from ludory.envs.game import State
+from ludory.envs import State, cached_batch_kernel, mix
 from ludory.errors import OptionError
 
 from .state import PLUNGE, PLUNGE_DOUBLES, SPLASH, SPLASH_DOUBLES

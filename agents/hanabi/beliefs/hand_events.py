@@ -9,10 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents import Blueprint, KernelBlueprint, Memories, SeatMove
 from ludory.agents.hanabi.known_cards import Record
-from ludory.agents.search.blueprint import Blueprint, Memories
-from ludory.agents.search.kernel_blueprint import KernelBlueprint
-from ludory.agents.seat import SeatMove
 
 from .hand_sets import Hands, unpack, with_card_back
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents import Blueprint, Draw, Seat, SeatMove, records_of
 from ludory.agents.hanabi.known_cards import (
     EmptyRangeError,
     Record,
@@ -21,10 +22,7 @@ from ludory.agents.hanabi.known_cards import (
     own_hands,
     unseen_counts,
 )
-from ludory.agents.search.belief import Draw
-from ludory.agents.search.blueprint import Blueprint, records_of
-from ludory.agents.seat import Seat, SeatMove
-from ludory.envs.chance import COUNTER, KEY, hash_rows
+from ludory.envs import COUNTER, KEY, hash_rows
 from ludory.envs.hanabi.state import CARD, DISCARD, HINT_COLOR, HINT_RANK, KIND, PLAY, SLOT, TARGET
 
 from .hand_events import NOTHING_TAKEN, TEMPLATE, HandEvent, Take, hands_before, replay

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.kernels import batch_kernel
+from ludory.envs import batch_kernel
 
 BITS = 5
 """Of a packed card id; 25 cards at most."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ludory.agents.agent import BotKernels, KernelAgent
+from ludory.agents import BotKernels, KernelAgent
 from ludory.agents.hanabi.bots.smartbot import choose_smartbot
-from ludory.envs.game import Game
+from ludory.envs import Game
 from ludory.envs.hanabi.conventions.notice import notice_smartbot
 from ludory.envs.hanabi.rules import legal
 from ludory.envs.hanabi.state import MAX_LIVES, MAX_TOKENS

@@ -6,10 +6,10 @@ Full game only: 5 colours, 5 ranks, 8 information tokens.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_rank_id
+from ludory.envs import kernel
 from ludory.envs.hanabi.cards import is_playable, playable_cards, worthless_cards
 from ludory.envs.hanabi.rules import copies_of, deck_left, fireworks_sum, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
-from ludory.envs.kernels import kernel
 
 SPARE_MOVES = (0, 1, 2, 3, 4, 5, 8, 25, 25)
 """By tokens: with at most this many cards missing, waiting comes before making room."""

@@ -9,6 +9,7 @@ A rule reads of its own hand only what hints have told; `ones, twos` are the sea
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
+from ludory.envs import kernel
 from ludory.envs.hanabi.cards import (
     color_known,
     copies_in,
@@ -21,7 +22,6 @@ from ludory.envs.hanabi.cards import (
 )
 from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
-from ludory.envs.kernels import kernel
 
 
 @kernel

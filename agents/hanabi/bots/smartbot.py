@@ -3,6 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
+from ludory.envs import kernel
 from ludory.envs.hanabi.cards import unseen_copies
 from ludory.envs.hanabi.conventions.knowledge import (
     all_in,
@@ -22,7 +23,6 @@ from ludory.envs.hanabi.conventions.knowledge import (
 from ludory.envs.hanabi.conventions.notice import hint_fitness
 from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
-from ludory.envs.kernels import kernel
 
 
 @kernel

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.layers.encoders import dense_encoder
+from ludory.agents import RecurrentPolicy, dense_encoder
 from ludory.agents.networks.layers.packed_linear import unpack
-from ludory.agents.networks.layers.recurrent import RecurrentPolicy
-from ludory.envs.game import GameFacts
+from ludory.envs import GameFacts
 from ludory.errors import OptionError
 
 SEGMENTS = ("last_actor", "last_type", "last_target", "last_color", "last_rank", "last_touched", "last_slot")

@@ -13,13 +13,12 @@ from typing import Any, get_args
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.build import ImportedPolicy, PolicySpec, build_policy, complete
-from ludory.agents.networks.policies.gru import GruPolicy
-from ludory.agents.networks.policy import Policy, refuse_not_finite
+from ludory import make_game
+from ludory.agents import GruPolicy, ImportedPolicy, Policy, PolicySpec, build_policy, refuse_not_finite
+from ludory.agents.networks.build import complete
 from ludory.atomic import atomic_file
-from ludory.envs.game import Game, GameFacts
+from ludory.envs import Game, GameFacts
 from ludory.envs.hanabi.variants import ObservationName
-from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.reading import check_zip
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ludory.envs.game import GameFacts
+from ludory.envs import GameFacts
 from ludory.errors import OptionError
 
 from .pointer import Encoded, PointerPolicy

@@ -9,9 +9,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.policies.residual import ResidualBlock
-from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
-from ludory.envs.game import GameFacts
+from ludory.agents import Policy, PolicyOutput, ResidualBlock, output_layers
+from ludory.envs import GameFacts
 from ludory.envs.pokemon.vocab import vocabulary
 from ludory.errors import OptionError
 

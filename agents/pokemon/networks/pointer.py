@@ -7,9 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.layers.recurrent import GruStep
-from ludory.agents.networks.policy import Policy, PolicyOutput
-from ludory.envs.game import GameFacts
+from ludory.agents import GruStep, Policy, PolicyOutput
+from ludory.envs import GameFacts
 from ludory.errors import OptionError
 
 from .rows import ENTITY_SIZE, MENU, SLOTS, BattleRow, IdEmbeddings, cut, need_observation

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ludory.envs.game import GameFacts
+from ludory.envs import GameFacts
 from ludory.envs.pokemon.vocab import VOCAB_SHA256, Kind, vocabulary
 from ludory.errors import CheckpointError, OptionError
 

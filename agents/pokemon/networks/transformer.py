@@ -7,8 +7,8 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from ludory.agents.networks.policies.transformer import AttentionLayer
-from ludory.envs.game import GameFacts
+from ludory.agents import AttentionLayer
+from ludory.envs import GameFacts
 from ludory.errors import OptionError
 
 from .pointer import Encoded, PointerPolicy

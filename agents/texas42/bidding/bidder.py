@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.agents.texas42.bots import Bidding
 from ludory.agents.texas42.solver.solver import Solver
-from ludory.envs.game import Game, State
-from ludory.envs.options import check_choice, check_range
+from ludory.envs import Game, State, check_choice, check_range
 from ludory.envs.texas42.state import BID_30, DECLARE_0, ONE_MARK, PASS, PLUNGE
 from ludory.errors import OptionError
 

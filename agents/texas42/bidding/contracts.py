@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ludory.agents.texas42.play.rollout import deals_around
 from ludory.agents.texas42.solver.solver import Solver, positions
-from ludory.envs.chance import hash_rows
+from ludory.envs import hash_rows
 from ludory.envs.texas42.tiles import STRAIGHT, TILES
 
 BID, BIDDER = 30, 0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.evaluation.intervals import wilson
+from ludory.agents import wilson
 from ludory.errors import OptionError
 
 ROUNDING = 1e-9

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.texas42.play.tile_features import BEATERS, FIVES, TENS
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.tiles import CALLED, COUNT, DOUBLE_TILES, DOUBLES, FOLLOW, LED, RANK, STRAIGHT, TILES, tiles_of
 

@@ -12,12 +12,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.evaluation.intervals import wilson
+from ludory.agents import wilson
 from ludory.agents.texas42.play.choice import Averager
 from ludory.agents.texas42.play.rollout import deals_around, play_out
 from ludory.agents.texas42.solver.solver import Solver, positions
-from ludory.envs.chance import hash_rows
-from ludory.envs.options import check_choice
+from ludory.envs import check_choice, hash_rows
 from ludory.envs.texas42.tiles import STRAIGHT
 
 Sampled = Literal["double_dummy", "rollout"]

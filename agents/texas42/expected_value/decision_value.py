@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.agents.texas42.play.choice import Question
 from ludory.agents.texas42.solver.solver import Solver, points_left
-from ludory.envs.game import State
-from ludory.envs.options import check_range
+from ludory.envs import State, check_range
 from ludory.envs.texas42.tiles import NELLO_HIGH, tiles_of
 from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds, draw_distinct
 from ludory.errors import OptionError

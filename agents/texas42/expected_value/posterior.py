@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ludory.agents.texas42.play.choice import Question
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions
-from ludory.envs.game import State
-from ludory.envs.options import check_range
+from ludory.envs import State, check_range
 from ludory.errors import OptionError
 
 Floats = NDArray[np.float64]

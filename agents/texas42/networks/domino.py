@@ -7,10 +7,9 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.policies.transformer import check_encoder
-from ludory.agents.networks.policy import Policy
+from ludory.agents import Policy, check_encoder
 from ludory.agents.texas42.play.tokens import OF_MOVER, SIZES, VERSIONS
-from ludory.envs.game import GameFacts
+from ludory.envs import GameFacts
 from ludory.errors import OptionError
 
 WIDE = (0, 1, 4, 9, 10)

@@ -7,9 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.policies.transformer import check_encoder
-from ludory.agents.networks.policy import Policy, PolicyOutput
-from ludory.envs.game import GameFacts
+from ludory.agents import Policy, PolicyOutput, check_encoder
+from ludory.envs import GameFacts
 from ludory.envs.texas42.observation import FEATURES, HAND_TOKEN, TOKENS
 from ludory.envs.texas42.tiles import TILES
 from ludory.errors import OptionError

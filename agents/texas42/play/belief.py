@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.search.belief import GameBeliefs
-from ludory.agents.search.particles import ParticleBelief
+from ludory.agents import GameBeliefs, ParticleBelief
 from ludory.agents.texas42.bidding.hand_cues import CUES
-from ludory.envs.chance import hash_rows
+from ludory.envs import Game, State, hash_rows
 from ludory.envs.engine.storage import new_records
-from ludory.envs.game import Game, State
 from ludory.envs.texas42.worlds import Worlds
 
 from .choice import Question

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.texas42.solver.solver import Positions, Solver, positions
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.texas42.tiles import NELLO_HIGH, SEVENS, mask_of
 from ludory.envs.texas42.worlds import Knowledge, Worlds, knowledge
 

@@ -14,11 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import BotKernels, KernelAgent
+from ludory.agents import BotKernels, KernelAgent
 from ludory.agents.texas42.bidding.hand_cues import CUES
-from ludory.envs.chance import mix
-from ludory.envs.game import Game
-from ludory.envs.kernels import kernel
+from ludory.envs import Game, kernel, mix
 from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.state import BID_30, DECLARE, DECLARE_0, FIXED, FORMAT, PASS, PLAY_0, PLAYING
 from ludory.envs.texas42.tiles import CALLED, FOLLOW

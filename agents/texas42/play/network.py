@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
-from ludory.envs.game import Game, State
+from ludory.envs import Game, State
 from ludory.envs.texas42.worlds import Worlds
 from ludory.errors import OptionError
 

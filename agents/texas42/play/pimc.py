@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.seat import Seat, SeatAgent
+from ludory.agents import Seat, SeatAgent
 from ludory.agents.texas42.solver.solver import Solver
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game, State
-from ludory.envs.options import check_choice, check_range
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Engine, Game, Memory, State, check_choice, check_range, on_host
 from ludory.envs.texas42.rules import step, step_play
 from ludory.envs.texas42.state import BID_30, DECLARE_0, NUM_ACTIONS, PASS, PLAY_0
 from ludory.envs.texas42.tiles import FOLLOW

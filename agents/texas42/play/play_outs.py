@@ -10,8 +10,7 @@ hidden, bias, output, trumps are the policy's weights; x int32 [FEATURES + units
 import math
 
 from ludory.agents.texas42.bidding.hand_cues import CUES, describe_declaration
-from ludory.envs.chance import mix
-from ludory.envs.engine.binding.cached_kernel import cached_batch_kernel
+from ludory.envs import cached_batch_kernel, mix
 from ludory.envs.texas42.rules import clear_play, finish_trick, outcome, play_tile
 from ludory.envs.texas42.state import MADE, NOT_OVER, PLAIN
 from ludory.envs.texas42.tiles import DOUBLES, FOLLOW_ME, STRAIGHT

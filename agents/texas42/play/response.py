@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ludory.envs.game import Game, State
-from ludory.envs.options import check_range
+from ludory.envs import Game, State, check_range
 from ludory.envs.texas42.tiles import tiles_of
 from ludory.errors import OptionError
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ludory.agents.texas42.solver.states import hands_of
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs import KernelEngine, hash_rows
 from ludory.envs.texas42 import make_play
 from ludory.envs.texas42.tiles import ALL_TILES, TILES
 from ludory.envs.texas42.worlds import Knowledge, Worlds

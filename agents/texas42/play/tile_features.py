@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 from ludory.envs.texas42.bits import played_tiles, size
 from ludory.envs.texas42.tiles import (
     ALL_TILES,

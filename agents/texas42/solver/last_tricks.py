@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 
 from .tile_bits import count_of, index_of
 

@@ -11,7 +11,7 @@ A word of the table, of 64 bits: leader and tiles left 30, lower and upper bound
 
 from __future__ import annotations
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.tiles import NELLO_HIGH, NELLO_LOW, SEVENS
 

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.binding.bind import bind
-from ludory.envs.engine.parallel import run_parts
-from ludory.envs.game import State
+from ludory.envs import State, bind, run_parts
 from ludory.envs.texas42.tiles import ALL_TILES, COUNT, COUNTING, DECLARATIONS, NELLO_HIGH
 from ludory.errors import OptionError
 

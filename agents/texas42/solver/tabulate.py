@@ -13,8 +13,7 @@ trick later, when that tile is played.
 
 import numpy as np
 
-from ludory.envs.engine.binding.cached_kernel import cached_batch_kernel
-from ludory.envs.kernels import batch_kernel
+from ludory.envs import batch_kernel, cached_batch_kernel
 
 from .states import NO_TILE
 

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from ludory.envs.kernels import kernel
+from ludory.envs import kernel
 
 _DE_BRUIJN = np.zeros(32, np.int32)
 for _k in range(32):

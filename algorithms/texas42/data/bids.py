@@ -8,7 +8,7 @@ import numpy as np
 
 from ludory.agents.texas42.bidding.make_probability import Chances, double_dummy, rollout
 from ludory.data.formats.texas42.bid_tables import BidName, BidTable, write_bids
-from ludory.envs.chance import hash_rows
+from ludory.envs import hash_rows
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import TILE_NAMES, mask_of
 

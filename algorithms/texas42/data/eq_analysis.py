@@ -15,7 +15,7 @@ from ludory.agents.texas42.solver.solver import Solver
 from ludory.data.formats.texas42.eq_records import DECISIONS, EqGame, read_eq
 from ludory.data.formats.texas42.eq_torch import read_pt
 from ludory.data.formats.texas42.eq_view import MODES, decisions
-from ludory.envs.chance import hash_rows
+from ludory.envs import hash_rows
 from ludory.errors import DataError
 
 SURE = 2.0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.agents.texas42.solver.states import root
 from ludory.agents.texas42.solver.tabulator import Tabulation
-from ludory.data.checks import Problem
+from ludory.data import Problem
 from ludory.data.formats.texas42.names import LAST_SEED, Asked, ShardName, decl_of
 from ludory.data.formats.texas42.shards import StateRows, read_shard, shard_info, write_shard
 from ludory.envs.texas42.tiles import mask_of

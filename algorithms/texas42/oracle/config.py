@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tyro.conf import arg
 
-from ludory.algorithms.offline.config import SupervisedConfig
+from ludory.algorithms import SupervisedConfig
 from ludory.limits import Below, NonNegativeFloat, OneOf, PositiveFloat, PositiveInt
 
 LossMode = Literal["qvalue", "policy"]

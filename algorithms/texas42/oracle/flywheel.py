@@ -18,12 +18,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.networks.build import saved_policy
+from ludory.agents import saved_policy
 from ludory.algorithms.flywheel.config import Confidence
 from ludory.algorithms.flywheel.turns import Turns, TurnsState, check_free, verdict
 from ludory.algorithms.texas42.data.labels import label_names, make_labels
 from ludory.atomic import atomic_file
-from ludory.checkpoints.checkpoint import read_header
+from ludory.checkpoints import read_header
 from ludory.data.formats.texas42.jobs import fill, missing
 from ludory.data.formats.texas42.labels import SEEDS, CheckLabels, LabelSettings, LabelsName
 from ludory.data.formats.texas42.names import Split, check_seed, split_of

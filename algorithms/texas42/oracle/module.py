@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ludory.agents.texas42.networks.domino import DominoTransformer
+from ludory.algorithms import Course, SupervisedModule
 from ludory.algorithms.offline.batches import own_share
-from ludory.algorithms.offline.supervised_module import Course, SupervisedModule
 
 from .config import Texas42OracleConfig
 from .data import OracleBatch, OracleData, shuffled_batches, stored_batches

@@ -9,12 +9,11 @@ from typing import Any, ClassVar, Literal
 
 from rich.console import RenderableType
 
-from ludory.agents.networks.build import PolicySpec
-from ludory.agents.neural import NeuralAgent
+from ludory.agents import NeuralAgent, PolicySpec
 from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.agents.texas42.play.network import NetworkAgent
-from ludory.algorithms.offline.supervised import SupervisedAlgorithm
-from ludory.envs.game import Game
+from ludory.algorithms import SupervisedAlgorithm
+from ludory.envs import Game
 from ludory.errors import OptionError
 
 from .config import Texas42OracleConfig

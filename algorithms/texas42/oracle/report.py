@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rich.console import Group
 from rich.table import Table
 
-from ludory.algorithms.running.progress import figures_table
+from ludory.algorithms import figures_table
 from ludory.envs.texas42.tiles import DECLARATIONS as NAMES
 
 from .tally import DECISIONS, PLAYERS, OracleTally, scores

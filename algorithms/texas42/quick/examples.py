@@ -10,17 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
+from ludory import make_agent
+from ludory.agents import Agent
 from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
 from ludory.agents.texas42.play.play_outs import describe_rows
 from ludory.agents.texas42.play.tile_features import FEATURES
 from ludory.atomic import atomic_file
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.seats.player import Memory
-from ludory.envs.seats.table import Table
+from ludory.envs import Array, Engine, KernelEngine, Memory, Table, hash_rows
 from ludory.envs.texas42 import make_play
 from ludory.errors import DataError
 from ludory.reading import read_json, read_npz

@@ -19,17 +19,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.agents import MaskedHeads
 from ludory.agents.texas42.bidding.contracts import BID, BIDDER, hands_of
 from ludory.agents.texas42.bidding.hand_cues import features_of
 from ludory.agents.texas42.play.fast_policy import OF_PIMC, SCALE, QuickPolicyWeights, tile_logit, tiles_to_play
 from ludory.agents.texas42.play.tile_features import FEATURES
-from ludory.algorithms.ppo.loss import Coefficients, PPOMinibatch, ppo_loss
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms import Coefficients, PPOMinibatch, load_adam, ppo_loss, save_adam
 from ludory.atomic import atomic_file
-from ludory.envs.chance import hash_rows, mix
-from ludory.envs.engine.binding.cached_kernel import cached_batch_kernel
-from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs import KernelEngine, cached_batch_kernel, hash_rows, mix
 from ludory.envs.texas42 import make_play
 from ludory.envs.texas42.rules import finish_trick, outcome, play_tile
 from ludory.envs.texas42.state import MADE, NOT_OVER

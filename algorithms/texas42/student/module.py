@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from ludory.agents.networks.policy import PolicyOutput
+from ludory.agents import PolicyOutput
 from ludory.agents.texas42.networks.transcript import POINTS, TranscriptTransformer
+from ludory.algorithms import Course, SupervisedModule
 from ludory.algorithms.offline.batches import own_share
-from ludory.algorithms.offline.supervised_module import VALIDATION_ROWS, Course, SupervisedModule
+from ludory.algorithms.offline.supervised_module import VALIDATION_ROWS
 
 from .data import StudentData, batches
 

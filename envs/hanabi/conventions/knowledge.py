@@ -9,9 +9,9 @@ conventions leave behind, answers "maybe" to everything and counts as no known c
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.hanabi.cards import count_bits, gone
 from ludory.envs.hanabi.rules import copies_of, rank_count
-from ludory.envs.kernels import kernel
 
 SIZE_OF_EMPTY = 10
 """Number of cards that an empty set counts for when hints are compared."""

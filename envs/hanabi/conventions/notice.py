@@ -2,9 +2,9 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
-from ludory.envs.kernels import kernel
 
 from .knowledge import (
     all_cards,

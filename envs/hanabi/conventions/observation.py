@@ -5,11 +5,11 @@ The state then holds what every seat has concluded from all moves, so that a net
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs import kernel
 from ludory.envs.hanabi.cards import unseen_copies
 from ludory.envs.hanabi.observation import BELIEVED_BITS, HINT_BITS, OWN_VIEW_BITS
 from ludory.envs.hanabi.rules import rank_count, reset, step
 from ludory.envs.hanabi.tactical import write_tactical
-from ludory.envs.kernels import kernel
 
 from .knowledge import (
     all_in,

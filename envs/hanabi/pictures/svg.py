@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.hanabi.sight import LETTERS, HanabiSight, look
 from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.envs.pictures import svg_document, words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.hanabi.sight import LETTERS, HanabiSight, SeenCard, look
 from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.envs.pictures import as_wanted, paint

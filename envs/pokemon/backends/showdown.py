@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ludory.atomic import atomic_folder
 from ludory.cache_folder import cache_directory
 from ludory.errors import BackendError, BackendTimeout, PluginError
-from ludory.plugins.requirements import needs_unix
+from ludory.plugins import needs_unix
 
 from .install import INSTALL, Installation, lock_hash, needed
 from .sim import SECONDS_TO_CLOSE, death_signal, keep_lines

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from ludory.envs.pokemon.formats import RULES
 from ludory.errors import BackendError, BackendTimeout, PluginError
-from ludory.plugins.requirements import needs_unix
+from ludory.plugins import needs_unix
 
 from .install import Installation, needed
 from .worker import SECONDS_TO_START, Reply, Worker

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.envs.game import State
+from ludory.envs import State
 
 from ..dex import dex
 from ..observation import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.pictures import at, clickable, svg_document, words
 
 from ..formats import FIRST_GIMMICK, MOVES

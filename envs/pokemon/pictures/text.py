@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.pictures import paint
 
 from .board import Board, ShownMove, ShownPokemon, ShownSide, board_of_battle

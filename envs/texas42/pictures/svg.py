@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.pictures import at, clickable, labelled_pad, svg_document, words
 from ludory.envs.texas42.sight import Texas42Sight, look
 from ludory.envs.texas42.state import DECLARE_0, PLAY_0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.envs.game import State
+from ludory.envs import State
 from ludory.envs.pictures import as_wanted, paint
 from ludory.envs.texas42.sight import Texas42Sight, look
 from ludory.envs.texas42.tiles import COUNT, TILE_NAMES, tiles_of

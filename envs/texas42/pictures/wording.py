@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludory.envs.game import FactNames, State
+from ludory.envs import FactNames, State
 from ludory.envs.texas42.state import (
     ACTION,
     ACTOR,

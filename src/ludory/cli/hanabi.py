@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ludory.arguments import as_typed
-from ludory.cli.common.options import EnvId, FileArgument
-
-from .common.files import check_new, file_with_suffix
-from .common.options import File, GameOptions, Maybe, parse_options
-from .common.parser import parse, run_job
+from ludory.cli.common import (
+    EnvId,
+    File,
+    FileArgument,
+    GameOptions,
+    Maybe,
+    check_new,
+    file_with_suffix,
+    parse,
+    parse_options,
+    run_job,
+)
 
 JOBS = {
     "import-gru": ("hanabi:import_gru", "turn a checkpoint of HIKARU's PPO-GRU into one of Ludory"),
@@ -60,8 +67,8 @@ def export_gru(argv: list[str]) -> int:
     chosen = parse(_Export, argv, "hanabi export-gru")
     out = (chosen.out or chosen.file).with_suffix(".pt")
     check_new(out)
+    from ludory import load
     from ludory.agents.hanabi.networks.import_hanabi_gru import export_hanabi_gru
-    from ludory.algorithms.make import load
 
     model = load(chosen.file)
     written = export_hanabi_gru(model.policy, model.game, out, chosen.action_order)
@@ -78,7 +85,7 @@ def import_gru(argv: list[str]) -> int:
     out = file_with_suffix("--out", chosen.out or chosen.file, ".ludory")
     check_new(out)
     from ludory.agents.hanabi.networks.import_hanabi_gru import import_hanabi_gru
-    from ludory.algorithms.ppo import PPO
+    from ludory.algorithms import PPO
 
     options = parse_options(chosen.option)
     found = import_hanabi_gru(chosen.file, chosen.action_order, chosen.observation, chosen.env, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.cli.common.parser import run_job
+from ludory.cli.common import run_job
 
 JOBS = {
     "install": ("pokemon.install:install", "fetch the simulator into the cache folder, from npm or from a packed file"),

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import Flag, Maybe, Paths, Placed
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Flag, Maybe, Paths, Placed, parse
 from ludory.errors import OptionError
 from ludory.visible import visible
 

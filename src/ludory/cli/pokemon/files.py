@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from ludory.cli.common.options import FileArgument, Flag, Paths
-from ludory.cli.common.parser import parse
+from ludory.cli.common import FileArgument, Flag, Paths, parse
 from ludory.visible import visible
 
 

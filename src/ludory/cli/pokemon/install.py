@@ -10,8 +10,7 @@ from typing import Annotated
 import numpy as np
 from tyro.conf import arg
 
-from ludory.cli.common.options import File, FileArgument, Flag, Maybe
-from ludory.cli.common.parser import parse
+from ludory.cli.common import File, FileArgument, Flag, Maybe, parse
 from ludory.envs.pokemon.backends import install as installation
 from ludory.envs.pokemon.backends import packing, showdown
 from ludory.envs.pokemon.formats import RULES, V8_RULES, formats, missing_in_v8
@@ -141,7 +140,7 @@ def _print_rates(backend: str) -> None:
 
 def _rate(format: str, backend: str) -> float:
     """Turns per second of wall time of random play, for half of `RATE_SECONDS` after as long a warm-up."""
-    from ludory.envs.make import make_engine
+    from ludory import make_engine
 
     engine = make_engine("Pokemon-v0", 32, seed=1, format=format, observation="none", workers=0, backend=backend)
     draw = np.random.default_rng(1)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ludory.cli.common.options import Flag, Paths
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Flag, Paths, parse
 from ludory.visible import visible
 
 from .convert import files_of

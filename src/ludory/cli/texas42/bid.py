@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import UseAppendAction, arg
 
-from ludory.cli.common.files import check_ending, write_drawing
-from ludory.cli.common.options import File, Flag, Maybe
-from ludory.cli.common.parser import parse, typed
-from ludory.cli.common.showing import games_bar
+from ludory.cli.common import File, Flag, Maybe, check_ending, games_bar, parse, typed, write_drawing
 from ludory.errors import OptionError
 
 from .words import Hand, declaration
@@ -66,7 +63,7 @@ def run(argv: list[str]) -> int:
     if chosen.samples < 1 or chosen.worlds < 1:
         raise OptionError("--samples and --worlds: must be at least 1")
 
-    from ludory.agents.evaluation.evaluate import check_count
+    from ludory.agents import check_count
     from ludory.envs.texas42.tiles import STRAIGHT, mask_of
 
     held, decls = mask_of(chosen.hand), STRAIGHT if chosen.decl is None else (chosen.decl,)

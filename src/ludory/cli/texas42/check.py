@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ludory.cli.common.options import Paths
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Paths, parse
 from ludory.errors import DataError
 from ludory.visible import visible
 

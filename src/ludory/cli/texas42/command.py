@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.cli.common.parser import run_job
+from ludory.cli.common import run_job
 
 JOBS = {
     "generate": ("texas42.fill:generate", "shards of the oracle: every state of a deal with its exact values"),

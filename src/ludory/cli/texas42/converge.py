@@ -9,9 +9,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from ludory.cli.common.files import check_ending, write_text
-from ludory.cli.common.options import Count, File, Flag, Maybe
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Count, File, Flag, Maybe, check_ending, parse, write_text
 from ludory.errors import DataError, OptionError
 
 from .words import Hand
@@ -74,7 +72,7 @@ def converge(argv: list[str]) -> int:
             "best: how often the declaration is that of all samples; lost: what declaring by so few samples costs"
         )
     if chosen.svg:
-        from ludory.charts.curves import line_chart
+        from ludory.charts import line_chart
 
         lines = {name: [(one.samples, getattr(one, name)) for one in steps] for name in ("half_width", "error", "lost")}
         write_text(chosen.svg, line_chart("P(make) by samples", "samples", "chance", lines))
@@ -99,7 +97,7 @@ def _read_points(paths: tuple[Path, ...]) -> list[Any]:
 def _play_points(chosen: _Options) -> list[Any]:
     """The same, of hands that are played now."""
     from ludory.agents.texas42.bidding.make_probability import double_dummy, rollout
-    from ludory.envs.options import check_range
+    from ludory.envs import check_range
     from ludory.envs.texas42.tiles import mask_of
 
     for name in ("samples", "worlds"):

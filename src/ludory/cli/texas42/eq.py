@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import Count, Flag, Folder, Maybe
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Count, Flag, Folder, Maybe, parse
 from ludory.errors import OptionError
 
 from .filling import SeedOptions

@@ -8,9 +8,7 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from ludory.cli.common.files import check_ending, write_text
-from ludory.cli.common.options import Count, File, FileArgument, Flag, Maybe, Paths
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Count, File, FileArgument, Flag, Maybe, Paths, check_ending, parse, write_text
 from ludory.errors import OptionError
 
 ENDINGS = (".safetensors", ".pt")
@@ -68,7 +66,7 @@ def analyse(argv: list[str]) -> int:
     found = analysed(read_records(chosen.paths), chosen.samples, chosen.seed)
     print(json.dumps(found, indent=2) if chosen.json else _table(found, chosen.samples))
     if chosen.svg:
-        from ludory.charts.curves import line_chart
+        from ludory.charts import line_chart
 
         lines = {
             name: [(int(k), one[name]) for k, one in found["by_trick"].items() if one[name] is not None]

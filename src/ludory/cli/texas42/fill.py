@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import Count, Folder, Maybe, common_fields
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Count, Folder, Maybe, common_fields, parse
 from ludory.errors import OptionError
 
 from .filling import SeedOptions
@@ -120,7 +119,7 @@ def bids(argv: list[str]) -> int:
 
     from ludory.algorithms.texas42.data.bids import make_bids
     from ludory.data.formats.texas42.bid_tables import BidName, read_bids
-    from ludory.envs.options import check_range
+    from ludory.envs import check_range
 
     check_range("--samples", chosen.samples, 1, 100_000)
     check_range("--worlds", chosen.worlds, 1, 100_000)

@@ -10,7 +10,7 @@ from itertools import islice, tee
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ludory.cli.common.options import Count, Flag, Folder, Maybe, Placed
+from ludory.cli.common import Count, Flag, Folder, Maybe, Placed
 from ludory.errors import OptionError
 
 from .words import Seeds
@@ -18,7 +18,7 @@ from .words import Seeds
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ludory.cluster.workers import Workers
+    from ludory.cluster import Workers
     from ludory.data.formats.texas42.jobs import FileName, Name
 
 _NUMBER = re.compile(r"[a-z]+_(\d{8})")
@@ -56,7 +56,7 @@ class FillOptions:
             unit: what rows are called.
             workers: who makes the files, which are written here; None: this process.
         """
-        from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
+        from ludory.algorithms import exit_code, stop_on_interrupt
         from ludory.data.formats.texas42.jobs import fill, made_by, missing
 
         rows, started = 0, monotonic()

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludory.cli.common.files import write_text
-from ludory.cli.common.options import Count, File, Folder, Maybe
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Count, File, Folder, Maybe, parse, write_text
 from ludory.errors import OptionError
 
 if TYPE_CHECKING:  # numpy is imported only by commands that need it
@@ -43,7 +41,7 @@ def calibrate(argv: list[str]) -> int:
     from ludory.agents.texas42.bidding.fitted_make_probability import calibration_json
     from ludory.algorithms.texas42.data.contracts import fit_calibration, make_contracts
     from ludory.data.formats.texas42.contracts import CONTRACTS, ContractsName, check_contracts, read_contracts
-    from ludory.envs.options import check_range
+    from ludory.envs import check_range
 
     if chosen.contracts < CONTRACTS or chosen.contracts % CONTRACTS:
         raise OptionError(
@@ -98,7 +96,7 @@ def quick(argv: list[str]) -> int:
     """Play what is missing, fit, write; returns the exit code."""
     options = parse(_Quick, argv, "texas42 quick")
 
-    from ludory.agents.evaluation.evaluate import check_count
+    from ludory.agents import check_count
     from ludory.algorithms.texas42.quick.fit import write_weights
 
     for name, least in (("hands", 100), ("units", 1), ("epochs", 1), ("iterations", 1), ("seed", 0)):

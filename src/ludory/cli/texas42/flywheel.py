@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import Folder, common_fields
-from ludory.cli.common.parser import parse, run_job
+from ludory.cli.common import Folder, common_fields, parse, run_job
 from ludory.cli.train.flywheel import FlywheelSteps, resume_turns, run_turns, show_turns
 
 JOBS = {

@@ -10,10 +10,18 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from ludory.arguments import as_typed
-from ludory.cli.common.files import check_ending, check_new, file_with_suffix
-from ludory.cli.common.options import File, FileArgument, Flag, Folder, Maybe
-from ludory.cli.common.parser import parse
-from ludory.cli.common.showing import show_table
+from ludory.cli.common import (
+    File,
+    FileArgument,
+    Flag,
+    Folder,
+    Maybe,
+    check_ending,
+    check_new,
+    file_with_suffix,
+    parse,
+    show_table,
+)
 
 CATALOGUE = Path("models/texas42")
 

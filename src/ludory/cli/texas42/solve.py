@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ludory.cli.common.options import Flag, Maybe
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Flag, Maybe, parse
 
 from .words import Decl, Hand, Seeds
 

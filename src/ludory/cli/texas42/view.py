@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ludory.atomic import atomic_file
-from ludory.cli.common.files import check_ending, write_drawing, write_text
-from ludory.cli.common.options import Count, File, FileArgument, Flag, Maybe
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Count, File, FileArgument, Flag, Maybe, check_ending, parse, write_drawing, write_text
 from ludory.errors import OptionError
 from ludory.visible import visible
 
 if TYPE_CHECKING:
     from ludory.data.formats.texas42.eq_records import EqGame
     from ludory.data.formats.texas42.eq_view import DecisionView
-    from ludory.envs.game import State
+    from ludory.envs import State
 
 WORLDS = 8
 KEYS = (
@@ -88,7 +86,7 @@ def _start(chosen: _Options, wanted: list[int]) -> int:
 
 
 def _write_page(game: EqGame, file: Path, seat: int | None) -> str:
-    from ludory.data.viewing.replay_page import filled_page
+    from ludory.data import filled_page
     from ludory.web.texas42.page import eq_content
 
     write_text(file, filled_page(eq_content(game, seat)))
@@ -96,7 +94,7 @@ def _write_page(game: EqGame, file: Path, seat: int | None) -> str:
 
 
 def _write_gif(game: EqGame, file: Path, chosen: _Options) -> str:
-    from ludory.charts.drawing import as_image
+    from ludory.charts import as_image
     from ludory.data.formats.texas42.eq_view import decisions
     from ludory.web.texas42.frames import frame
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ludory.cli.common.parser import typed
+from ludory.cli.common import typed
 from ludory.errors import OptionError
 
 

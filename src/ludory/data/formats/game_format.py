@@ -55,7 +55,7 @@ class GameFormat:
     Attributes:
         id: name of its entry point in the group `ludory.formats`.
         title: what messages call such a file or folder.
-        files: patterns of the names of its files, such as "*.jsonl".
+        files: patterns of the names of its files, such as `*.jsonl`.
         default_game: id of the game whose recordings do not say what was played; None: the header is made without a game.
         beside: words of `ludory record --format` for which `write_beside` is called.
         of_part: whether that is done for a recording that was stopped, too.

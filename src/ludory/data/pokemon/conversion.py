@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ludory.cluster.workers import Workers
+from ludory.cluster import Workers
 from ludory.envs.pokemon.backends.sim import SimWorker
 from ludory.envs.pokemon.formats import Gimmick
 from ludory.envs.pokemon.vocab import to_id

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludory.data.formats.game_format import CheckedGames, GameFormat, StoredGames
+from ludory.data import CheckedGames, GameFormat, StoredGames
 
 if TYPE_CHECKING:
-    from ludory.envs.game import Game
+    from ludory.envs import Game
 
 
 class BattleTrajectoryFormat(GameFormat):

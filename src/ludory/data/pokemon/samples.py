@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ludory.atomic import atomic_folder
 from ludory.cache_folder import cache_directory
-from ludory.checkpoints.folder import SUMS, check_checksums, write_checksums
-from ludory.envs.game import Segment
+from ludory.checkpoints import SUMS, check_checksums, write_checksums
+from ludory.envs import Segment
 from ludory.envs.pokemon.observation import ENCODER_VERSION
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
 from ludory.errors import CheckpointError, DataError, OptionError

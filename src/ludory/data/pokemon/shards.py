@@ -18,16 +18,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ludory import make_game
 from ludory.atomic import atomic_file
 from ludory.cache_folder import cache_directory
 from ludory.claims import claimed
-from ludory.data.columns import UNKNOWN_SEED, WEIGHT, Columns, concatenated, taken
+from ludory.data import (
+    MANIFEST,
+    UNKNOWN_SEED,
+    WEIGHT,
+    Columns,
+    TrajectoryHeader,
+    concatenated,
+    header_of,
+    taken,
+    write_dataset,
+)
 from ludory.data.dataset import NAMES
 from ludory.data.formats.battles import game_id
-from ludory.data.header import TrajectoryHeader, header_of
-from ludory.data.shards import MANIFEST, write_dataset
-from ludory.envs.game import Head
-from ludory.envs.make import make_game
+from ludory.envs import Head
 from ludory.envs.pokemon import NETWORKS
 from ludory.envs.pokemon.observation import ENCODER_VERSION
 from ludory.envs.pokemon.vocab import VOCAB_SHA256

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ludory.atomic import atomic_file
+from ludory.data import Problems
 from ludory.data.formats.battles import checked_trajectory
-from ludory.data.formats.json_records import Problems
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, MOVES, num_actions
 from ludory.errors import DataError, OptionError
 from ludory.reading import check_finite, shown, unpacked

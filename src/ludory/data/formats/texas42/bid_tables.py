@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ludory.data.checks import Problem
-from ludory.data.shards import metadata_texts, open_shard, read_rows
+from ludory.data import Problem, metadata_texts, open_shard, read_rows
 from ludory.envs.texas42.tiles import STRAIGHT
 from ludory.errors import DataError
 

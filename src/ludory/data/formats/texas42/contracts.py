@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ludory.data.shards import metadata_texts, open_shard, read_rows
+from ludory.data import metadata_texts, open_shard, read_rows
 from ludory.envs.texas42.tiles import STRAIGHT, TILES
 from ludory.errors import DataError
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import State
-from ludory.envs.make import make_engine
+from ludory import make_engine
+from ludory.envs import State
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.pictures.wording import result_words
 from ludory.envs.texas42.sight import Texas42Sight, look

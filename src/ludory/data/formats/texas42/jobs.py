@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from ludory.atomic import atomic_file, remove_temporaries
 from ludory.claims import claimed
-from ludory.cluster.workers import Workers
+from ludory.cluster import Workers
 from ludory.errors import DataError
 from ludory.written import WrittenFiles
 

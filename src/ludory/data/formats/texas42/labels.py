@@ -22,9 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ludory.data.checks import Problem
-from ludory.data.shards import metadata_texts, open_shard, read_rows
-from ludory.envs.options import check_range
+from ludory.data import Problem, metadata_texts, open_shard, read_rows
+from ludory.envs import check_range
 from ludory.envs.texas42.tiles import NELLO_HIGH, TILES
 from ludory.errors import DataError, OptionError
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from ludory.envs.chance import hash_rows
+from ludory.envs import hash_rows
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import STRAIGHT, TILES
 from ludory.errors import DataError, OptionError

@@ -24,8 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.data.checks import Problem
-from ludory.data.shards import metadata_texts, open_shard
+from ludory.data import Problem, metadata_texts, open_shard
 from ludory.errors import DataError
 
 from .names import ShardName, parse_name

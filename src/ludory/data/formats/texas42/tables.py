@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.data.checks import Problem
+from ludory.data import Problem
 from ludory.envs.texas42.tiles import TILES
 from ludory.errors import DataError
 

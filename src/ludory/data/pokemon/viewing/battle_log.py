@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ludory.data import GameRow
 from ludory.data.pokemon.rejections import Rejection
 from ludory.data.pokemon.replays import RecordedBattle, read_battles
 from ludory.data.pokemon.trajectories import BattleTrajectory, read_trajectories
-from ludory.data.viewing.game_rows import GameRow
 from ludory.errors import DataError
 
 ENDINGS = (".json", ".jsonl", ".gz", ".log", ".html")

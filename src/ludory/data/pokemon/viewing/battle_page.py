@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ludory.data.viewing.replay_page import LineTable
-from ludory.data.viewing.viewer import Viewer
+from ludory.data import LineTable, Viewer
 from ludory.envs.pictures import plain
 from ludory.envs.pokemon.pictures import Board, board_of_tracker, board_svg, board_text, words_of_lines
 from ludory.envs.pokemon.tracker import Tracker
