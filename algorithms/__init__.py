@@ -15,15 +15,16 @@ if not __name__.startswith("ludory."):
 if TYPE_CHECKING:
     from .algorithm import Algorithm
     from .bc import BC, BCConfig
-    from .cfr import CFR, CFRConfig
+    from .cfr import CFR
+    from .cfr_config import CFRConfig
     from .config import AlgorithmConfig, LearnerConfig, linear, make_options
     from .distill.config import DistillConfig
     from .distill.distill import Distill
     from .learner import Learner, game_to_load, needed_game
     from .losses.returns import Advantages, Steps, gae, normalise, upgo
     from .make import load, make_algorithm
-    from .offline.config import PRECISIONS, SupervisedConfig
-    from .offline.supervised import SupervisedAlgorithm
+    from .offline.config import SupervisedConfig
+    from .offline.supervised import PRECISIONS, SupervisedAlgorithm
     from .offline.supervised_module import Course, Position, SupervisedModule
     from .ppo import PPO, PPOConfig
     from .ppo.loss import Coefficients, PPOMinibatch, ppo_loss
