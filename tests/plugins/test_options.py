@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from plugins.test_import import python
+from python_process import python
 
 from ludory.plugins import algorithms
 
