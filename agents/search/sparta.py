@@ -11,20 +11,20 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ludory import plugins
-from ludory.agents.make import make_agent
-from ludory.agents.seat import Seat, SeatMove
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
+from ludory import make_agent, plugins
+from ludory.agents import (
+    Belief,
+    GameBeliefs,
+    RolloutSearch,
+    SearchDecision,
+    Searcher,
+    Seat,
+    SeatMove,
+    belief_maker,
+    make_blueprint,
+)
+from ludory.envs import Array, Engine, Game, Memory, hash_rows
 from ludory.errors import OptionError
-
-from .belief import Belief, GameBeliefs
-from .blueprint import make_blueprint
-from .particles import belief_maker
-from .rollouts import RolloutSearch, SearchDecision
-from .searcher import Searcher
 
 ERRORS = 2.0
 """Standard errors by which an action must be better than the blueprint's."""

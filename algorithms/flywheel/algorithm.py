@@ -8,11 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
-from ludory.algorithms.config import make_options
-from ludory.algorithms.learner import needed_game
-from ludory.algorithms.running.folder_learner import FolderLearner
+from ludory import make_agent
+from ludory.agents import Agent
+from ludory.algorithms import FolderLearner, make_options, needed_game
 from ludory.errors import OptionError
 
 from .config import FlywheelConfig, FlywheelOptions

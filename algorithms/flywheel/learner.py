@@ -7,18 +7,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ludory.agents.make import make_agent
-from ludory.agents.networks.build import saved_policy
-from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.make import make_algorithm
+from ludory import make_agent, make_algorithm, make_game
+from ludory.agents import saved_policy
+from ludory.algorithms import Algorithm
 from ludory.atomic import atomic_file
-from ludory.checkpoints.checkpoint import read_header
-from ludory.data.split import SPLITS, in_split_by_number
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.checkpoints import read_header
+from ludory.data import SPLITS, in_split_by_number
+from ludory.envs import Game
 from ludory.errors import OptionError
-from ludory.plugins import algorithms
-from ludory.plugins.spec import parse_spec
+from ludory.plugins import algorithms, parse_spec
 
 from .config import BLUEPRINT, FlywheelConfig
 from .state import FIRST, POLICY, FlywheelState

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.evaluation.evaluate import evaluate
-from ludory.agents.evaluation.record import record
+from ludory import evaluate
+from ludory.agents import record
 from ludory.atomic import atomic_file
-from ludory.data.shards import MANIFEST
-from ludory.envs.chance import hash_rows
-from ludory.envs.game import Game
+from ludory.data import MANIFEST
+from ludory.envs import Game, hash_rows
 from ludory.errors import OutputError
 from ludory.plugins import algorithms
 

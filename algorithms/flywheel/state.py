@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ludory.errors import DataError
-from ludory.plugins.spec import parse_spec
+from ludory.plugins import parse_spec
 from ludory.reading import read_json, shown
 from ludory.visible import visible
 

@@ -13,13 +13,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from typing_extensions import Self
 
-from ludory.algorithms.running.folder_lock import FolderLock
-from ludory.algorithms.running.train_to_file import train_to_file
+from ludory.algorithms import FolderLock, train_to_file
 from ludory.atomic import atomic_file
-from ludory.cluster.workers import Workers
+from ludory.cluster import Workers
 from ludory.errors import DataError, OptionError, OutputError
 from ludory.paths import path_inside
-from ludory.plugins.spec import parse_spec
+from ludory.plugins import parse_spec
 from ludory.reading import check_finite, check_plain, read_json, shown
 from ludory.visible import visible
 

@@ -8,14 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ludory.agents.networks.build import PolicySpec
-from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.config import make_options
+from ludory import make_algorithm
+from ludory.agents import NeuralAgent, PolicySpec
+from ludory.algorithms import FolderLearner, make_options, needed_game, one_thread
 from ludory.algorithms.league.log.events import FILE
-from ludory.algorithms.learner import needed_game
-from ludory.algorithms.make import make_algorithm
-from ludory.algorithms.running.folder_learner import FolderLearner
-from ludory.algorithms.running.threads import one_thread
 from ludory.errors import CheckpointError, OptionError
 
 from .config import START, LeagueConfig, LeagueRules, rules_from_json

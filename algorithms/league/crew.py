@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ludory.algorithms.league.log.state import LeagueState
 from ludory.atomic import atomic_file
-from ludory.cluster.workers import Lent, Pending, Workers
+from ludory.cluster import Lent, Pending, Workers
 from ludory.errors import LostWorkerError
 
 from .config import START, TEACHER, LeagueConfig

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import torch
 
-from ludory.algorithms.sampling.lanes import played
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game
-from ludory.envs.make import start_games
+from ludory.algorithms import played
+from ludory.envs import Engine, Game, start_games
 
 from .lanes import teams_of
 from .messages import EvaluationOrder, PairResult

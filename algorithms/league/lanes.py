@@ -11,10 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.algorithms.sampling.lanes import EngineLanes, Lanes, SelfPlayLanes, SimultaneousLanes, on_engine, played
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game, GameFacts
+from ludory.algorithms import EngineLanes, Lanes, SelfPlayLanes, SimultaneousLanes, on_engine, played
+from ludory.envs import Array, Engine, Game, GameFacts, hash_rows, on_host
 from ludory.errors import OptionError
 
 from .messages import Assignment, MatchResult

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ludory.agents.networks.build import saved_policy
-from ludory.agents.networks.policy import Policy
-from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import LEAGUE_GAMES, AlgorithmConfig
-from ludory.algorithms.make import make_algorithm
+from ludory import make_algorithm
+from ludory.agents import Policy, saved_policy
+from ludory.algorithms import Algorithm, AlgorithmConfig
+from ludory.algorithms.config import LEAGUE_GAMES
 from ludory.algorithms.running.metric_logs import Logger
-from ludory.checkpoints.checkpoint import read_header
-from ludory.envs.game import Game
+from ludory.checkpoints import read_header
+from ludory.envs import Game
 from ludory.errors import OptionError, TrainingError
 from ludory.plugins import algorithms
 

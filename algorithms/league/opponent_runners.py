@@ -10,12 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.agents.agent import Agent
+from ludory.agents import Agent, Policy
 from ludory.agents.networks.fast.sampling import sample_heads
-from ludory.agents.networks.policy import Policy
-from ludory.algorithms.sampling.lanes import played
-from ludory.algorithms.sampling.policy_runner import PolicyRunner
-from ludory.envs.engine.protocol import Engine, on_host
+from ludory.algorithms import PolicyRunner, played
+from ludory.envs import Engine, on_host
 from ludory.envs.seats.player import memory_of_new_games, named_arrays, put
 
 Opponent = Policy | Agent

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 from weakref import WeakValueDictionary
 
-from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
-from ludory.agents.networks.build import policy_of
-from ludory.agents.networks.policy import Policy
+from ludory import make_agent, make_game
+from ludory.agents import Agent, Policy, policy_of
 from ludory.algorithms.league.log.events import FILE as LOG
 from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.log.state import LeagueState, PlayerRecord, load_state
-from ludory.checkpoints.checkpoint import read_checkpoint
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.checkpoints import read_checkpoint
+from ludory.envs import Game
 from ludory.errors import CheckpointError, OptionError
 from ludory.paths import path_inside
 

@@ -15,17 +15,14 @@ from typing import Any
 import torch
 from typing_extensions import Self
 
-from ludory.agents.networks.policy import Policy
+from ludory import make_game
+from ludory.agents import Policy
+from ludory.algorithms import FolderLock, load_teacher, one_thread
 from ludory.algorithms.config import LEAGUE_GAMES
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
 from ludory.algorithms.league.log.state import LeagueState, load_state, newest_state, write_state
-from ludory.algorithms.running.folder_lock import FolderLock
-from ludory.algorithms.running.threads import one_thread
-from ludory.algorithms.sampling.teacher import load_teacher
-from ludory.checkpoints.checkpoint import read_header
-from ludory.checkpoints.header import LIBRARIES
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.checkpoints import LIBRARIES, read_header
+from ludory.envs import Game
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError
 from ludory.paths import path_inside
 

@@ -13,15 +13,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ludory.agents.networks.build import policy_of
-from ludory.agents.networks.policy import Policy
+from ludory import make_game
+from ludory.agents import Policy, policy_of
+from ludory.algorithms import one_thread
 from ludory.algorithms.league.log.events import LeagueEvent
 from ludory.algorithms.league.log.state import LeagueState
-from ludory.algorithms.running.threads import one_thread
-from ludory.checkpoints.checkpoint import read_checkpoint
-from ludory.cluster.workers import Lent
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.checkpoints import read_checkpoint
+from ludory.cluster import Lent
+from ludory.envs import Game
 
 from .config import START, TEACHER, LeagueConfig, with_copies
 from .coordinator import Coordinator

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from ludory.algorithms.losses.returns import Advantages, ClosedIndex, Steps, affine_scan, close_holes, gae
+from ludory.algorithms import Advantages, Steps, gae
+from ludory.algorithms.losses.returns import ClosedIndex, affine_scan, close_holes
 
 GroupBaseline = Literal["grpo", "dr_grpo", "rloo"]
 GROUP_BASELINES: tuple[str, ...] = get_args(GroupBaseline)

@@ -24,7 +24,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ludory.agents.language.model import LanguageModel, load_language_model, unshared
-from ludory.checkpoints.folder import write_folder
+from ludory.checkpoints import write_folder
 from ludory.errors import CheckpointError, TrainingError
 
 from .network import TokenNetwork

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args
 
 from ludory.agents.language.extras import BACKENDS
-from ludory.algorithms.config import linear, make_options
+from ludory.algorithms import linear, make_options
 from ludory.errors import OptionError
 from ludory.limits import (
     AtLeast,

@@ -11,9 +11,8 @@ from ludory.agents.language.generators import make_generator
 from ludory.agents.language.hf import HfGenerator
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.packed import PackedModel
-from ludory.cluster.workers import InProcess, Pending, Workers
-from ludory.envs.game import Game
-from ludory.envs.make import NamedGame
+from ludory.cluster import InProcess, Pending, Workers
+from ludory.envs import Game, NamedGame
 from ludory.errors import OptionError
 
 from .batch import TokenBatch

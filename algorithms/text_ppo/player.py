@@ -13,11 +13,10 @@ from torch import Tensor
 from ludory.agents.language.generators import Generator, Sampling, cpu_backend, make_generator
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.packed import PackedModel
-from ludory.algorithms.running.threads import one_thread
+from ludory.algorithms import one_thread
+from ludory.cluster import Actor, Pending, Workers
 from ludory.cluster.failure import MOST_LOSSES
-from ludory.cluster.workers import Actor, Pending, Workers
-from ludory.envs.game import Game
-from ludory.envs.make import NamedGame
+from ludory.envs import Game, NamedGame
 from ludory.errors import LostWorkerError
 
 from .batch import TokenBatch, joined
@@ -84,7 +83,7 @@ class TextPlayer:
         return batch
 
     def _env(self, split: Split, groups: range, size: int) -> Any:
-        from ludory.envs.text.text_env import TextEnv
+        from ludory.envs import TextEnv
 
         if split not in self._envs:
             config = self._config

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.algorithms.losses.returns import Advantages
+from ludory.algorithms import Advantages
 
 from .advantages import bilevel_gae, bilevel_gae_ragen, group_advantages, token_gae, turn_group_advantages
 from .batch import TokenBatch

@@ -20,10 +20,9 @@ from typing_extensions import Self
 
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.agents.language.small_model import make_small_model
-from ludory.algorithms.learner import Learner, game_to_load, needed_game
-from ludory.algorithms.losses.returns import normalise
-from ludory.checkpoints.folder import read_folder
-from ludory.cluster.workers import Workers
+from ludory.algorithms import Learner, game_to_load, needed_game, normalise
+from ludory.checkpoints import read_folder
+from ludory.cluster import Workers
 from ludory.errors import CheckpointError, OptionError, TrainingError
 
 from .advantages import normalised_scores

@@ -101,7 +101,7 @@ class OpponentDraw(NamedTuple):
 def keyed_hash(seed: int, purpose: Purpose, number: int) -> int:
     """A signed 64-bit integer, the same for the same arguments on every machine; arguments as of `keyed_uniform`."""
     # A late import: it brings a compiler, which readers of tables do not need.
-    from ludory.envs.chance import hash_rows
+    from ludory.envs import hash_rows
 
     return int(hash_rows(int(hash_rows(seed, _PURPOSES[purpose])), number))
 

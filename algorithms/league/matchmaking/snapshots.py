@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ludory.agents.evaluation.intervals import wilson
+from ludory.agents import wilson
 from ludory.errors import OptionError
 
 from .opponent_choice import ROLES, RULES, Rules, keyed_uniform

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.plugins.requirements import missing_dependency
+from ludory.plugins import missing_dependency
 
 
 class Placement(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError
-from ludory.plugins.requirements import missing_dependency
+from ludory.plugins import missing_dependency
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.agents.evaluation.intervals import Z95, wilson
+from ludory.agents import wilson
+from ludory.agents.evaluation.intervals import Z95
 from ludory.algorithms.league.exploitation import Exploitation
 from ludory.algorithms.league.metagame.alpha_rank import alpha_rank
 from ludory.algorithms.league.metagame.nash import Nash, saddle

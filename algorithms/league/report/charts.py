@@ -6,10 +6,25 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ludory.charts.axes import Axis, linear_axis
-from ludory.charts.drawing import Dot, Drawing, Mark, Path, Rectangle, Words, as_svg, line
-from ludory.charts.heat_maps import LABEL, Cell, heat_map
-from ludory.charts.palette import FAINT, FILLS, GROUND, INK
+from ludory.charts import (
+    FAINT,
+    FILLS,
+    GROUND,
+    INK,
+    LABEL,
+    Axis,
+    Cell,
+    Dot,
+    Drawing,
+    Mark,
+    Path,
+    Rectangle,
+    Words,
+    as_svg,
+    heat_map,
+    line,
+    linear_axis,
+)
 
 from .build import LeagueReport, Measured, NamedCycle
 from .input import Counts, LeagueInput

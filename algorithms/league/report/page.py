@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from ludory.charts.drawing import quoted
-from ludory.charts.page import page_style
+from ludory.charts import page_style, quoted
 
 from .build import Exploited, LeagueReport, Measured, Relative, standing
 from .charts import Figure, FigureTable, cycle_chart, mass_chart, number, payoff_chart, rating_chart

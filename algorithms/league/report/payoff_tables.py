@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.evaluation.intervals import wilson
+from ludory.agents import wilson
 
 from .input import Counts, LeagueInput
 

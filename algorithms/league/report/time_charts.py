@@ -6,11 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from ludory.algorithms.league.matchmaking.opponent_choice import BRANCHES
-from ludory.charts.axes import frame, linear_axis
-from ludory.charts.curves import legend_entry
-from ludory.charts.drawing import Dot, Mark, Path, Rectangle, Words, line
-from ludory.charts.heat_maps import LABEL
-from ludory.charts.palette import FILLS, GROUND, INK, STYLES
+from ludory.charts import (
+    FILLS,
+    GROUND,
+    INK,
+    LABEL,
+    STYLES,
+    Dot,
+    Mark,
+    Path,
+    Rectangle,
+    Words,
+    frame,
+    legend_entry,
+    line,
+    linear_axis,
+)
 
 from .build import LeagueReport, mean_smallest
 from .charts import Figure, FigureTable, number, picture, vertical_grid

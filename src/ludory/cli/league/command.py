@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.cli.common.parser import run_job
+from ludory.cli.common import run_job
 
 JOBS = {
     "run": ("league.run:run", "train several players from one supervised policy, each against the others"),

@@ -10,8 +10,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import EnvId, Flag, Folder, GameOptions
-from ludory.cli.common.parser import parse
+from ludory.cli.common import EnvId, Flag, Folder, GameOptions, parse
 from ludory.errors import OptionError
 
 from .report import tell_what_is_missing

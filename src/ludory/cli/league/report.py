@@ -10,10 +10,9 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.options import File, Flag, Folder, Maybe
-from ludory.cli.common.parser import parse
+from ludory.cli.common import File, Flag, Folder, Maybe, parse
 from ludory.errors import OptionError
-from ludory.plugins.requirements import install_command
+from ludory.plugins import install_command
 from ludory.visible import visible
 
 

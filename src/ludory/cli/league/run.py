@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import arg
 
 from ludory.arguments import as_typed
-from ludory.cli.common.options import (
+from ludory.cli.common import (
     Count,
     EnvId,
     Flag,
@@ -21,11 +21,13 @@ from ludory.cli.common.options import (
     Maybe,
     Placed,
     common_fields,
-    count,
     learner_options,
+    parse,
     parse_options,
+    parse_with_learner,
+    typed,
 )
-from ludory.cli.common.parser import parse, parse_with_learner, typed
+from ludory.cli.common.options import count
 from ludory.errors import OptionError
 
 from .report import tell_what_is_missing
@@ -200,7 +202,7 @@ def parse_budget(text: str) -> dict[str, Any]:
 
 
 def _train(league: League) -> int:
-    from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
+    from ludory.algorithms import exit_code, stop_on_interrupt
 
     from .status import status_line
 

@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ludory.cli.common.options import Flag, FolderArgument
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Flag, FolderArgument, parse
 from ludory.visible import visible
 
 if TYPE_CHECKING:

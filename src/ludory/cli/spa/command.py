@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.cli.common.parser import run_job
+from ludory.cli.common import run_job
 
 JOBS = {
     "generate": ("spa.stages:generate", "stage 1: a model plays and writes down states; the true states replace them"),

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.options import FileArgument, Flag
-from ludory.cli.common.parser import parse, run_job
+from ludory.cli.common import FileArgument, Flag, parse, run_job
 from ludory.visible import visible
 
 JOBS = {

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ludory.agents.language.extras import Backend
-from ludory.cli.common.options import Folder, Maybe, Placed
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Folder, Maybe, Placed, parse
 
 
 @dataclass(frozen=True, kw_only=True)

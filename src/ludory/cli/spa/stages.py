@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import arg
 
 from ludory.algorithms.world_model.config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
-from ludory.cli.common.options import Assignments, EnvId, Folder, Maybe, Placed, parse_options
-from ludory.cli.common.parser import parse
+from ludory.cli.common import Assignments, EnvId, Folder, Maybe, Placed, parse, parse_options
 from ludory.errors import OptionError
 from ludory.visible import visible
 

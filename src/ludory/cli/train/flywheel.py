@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ludory.cli.common.options import (
+from ludory.cli.common import (
     Assignments,
     EnvId,
     Flag,
@@ -21,11 +21,12 @@ from ludory.cli.common.options import (
     Maybe,
     Placed,
     common_fields,
+    games_bar,
+    parse,
     parse_options,
+    run_job,
 )
-from ludory.cli.common.parser import parse, run_job
-from ludory.cli.common.showing import games_bar
-from ludory.cluster.placement import PlacedOn
+from ludory.cluster import PlacedOn
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -183,7 +184,7 @@ def run_turns(flywheel: Turns[Any], once: bool, placement: PlacedOn = HERE) -> i
     Raises:
         OptionError: the flywheel cannot search on a cluster.
     """
-    from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
+    from ludory.algorithms import exit_code, stop_on_interrupt
 
     if placement.ray and not flywheel.searches_elsewhere:
         flywheel.release()

@@ -10,9 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ludory.web.page import Listing, Page
+from ludory.web import Listing, Page, event_stream, when_changed
 from ludory.web.pages.runs import age
-from ludory.web.slices import event_stream, when_changed
 
 SECTIONS = (("results", "Results"), ("strength", "Strength"), ("family", "Family"), ("curves", "Training curves"))
 

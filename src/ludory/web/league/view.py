@@ -25,8 +25,7 @@ from ludory.algorithms.league.report.time_charts import (
 )
 from ludory.errors import DataError, UnknownIdError
 from ludory.paths import path_inside
-from ludory.web.folders import signature, walk
-from ludory.web.page import ListedRow, Listing
+from ludory.web import ListedRow, Listing, signature, walk
 
 WRITING = 90.0
 """Seconds since the last event, up to which a league counts as running."""

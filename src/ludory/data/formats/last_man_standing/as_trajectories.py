@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.data.columns import UNKNOWN_SEED, Columns, taken, used_column
-from ludory.data.header import ExtraColumn, TrajectoryHeader, header_of
+from ludory.data import UNKNOWN_SEED, Columns, ExtraColumn, TrajectoryHeader, header_of, taken, used_column
+from ludory.envs import Game, Head, ObservationSpec, flat_segments
 from ludory.envs.arena.codec import HEADS
-from ludory.envs.game import Game, Head, ObservationSpec, flat_segments
 from ludory.errors import DataError
 
 from . import recorder

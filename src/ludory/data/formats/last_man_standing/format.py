@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ludory.arguments import as_typed
-from ludory.data.formats.game_format import CheckedGames, GameFormat, StoredGames
+from ludory.data import CheckedGames, GameFormat, StoredGames
 from ludory.errors import OptionError
 from ludory.reading import parse_json
 
 if TYPE_CHECKING:
-    from ludory.data.dataset import TrajectoryDataset
-    from ludory.envs.game import Game
+    from ludory.data import TrajectoryDataset
+    from ludory.envs import Game
 
     from .load import SequenceSet
 

@@ -12,17 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory import make_engine, make_game
 from ludory.atomic import atomic_file
 from ludory.claims import claimed
-from ludory.data.columns import Columns, from_table, game_starts, taken
-from ludory.data.dataset import TrajectoryDataset
-from ludory.data.header import TrajectoryHeader
+from ludory.data import Columns, TrajectoryDataset, TrajectoryHeader, from_table, game_starts, taken
+from ludory.envs import Engine, Game, State, first_legal
 from ludory.envs.arena.codec import FIELDS, HEADS, decode
 from ludory.envs.arena.constants import TICKS, UNIT_LENGTH, VISION
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game, State
-from ludory.envs.make import make_engine, make_game
-from ludory.envs.seats.table import first_legal
 from ludory.errors import DataError, IllegalActionError, ReplayError
 from ludory.written import WrittenFiles
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludory.data.formats.game_format import GameFormat, StoredGames
+from ludory.data import GameFormat, StoredGames
 from ludory.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from ludory.data.dataset import TrajectoryDataset
-    from ludory.envs.game import Game
+    from ludory.data import TrajectoryDataset
+    from ludory.envs import Game
 
 NAME = "sparta_games"
 """Name without suffix of the file that `ludory record` writes."""
@@ -93,8 +93,8 @@ class SpartaFormat(GameFormat):
     def write_beside(self, folder: Path, word: str) -> str:
         """Write all whole games so far."""
         from ludory.claims import claimed
+        from ludory.data import read_manifest
         from ludory.data.recording.search_record import recorded_games
-        from ludory.data.shards import read_manifest
 
         from .writer import write_sparta_log
 

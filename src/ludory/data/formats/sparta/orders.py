@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import GameFacts
+from ludory.envs import GameFacts
 from ludory.errors import OptionError
 
 ActionOrder = Literal["ludory", "play_first_bw", "play_first"]

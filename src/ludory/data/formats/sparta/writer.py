@@ -12,8 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.data.columns import Columns, from_table, game_starts
-from ludory.data.header import TrajectoryHeader
+from ludory.data import Columns, TrajectoryHeader, from_table, game_starts
 from ludory.data.recording.search_columns import PREVIOUS
 from ludory.errors import DataError, OptionError
 
