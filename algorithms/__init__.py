@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from .sampling.policy_runner import PolicyRunner
     from .sampling.rollout import Rollout, minibatches
     from .sampling.teacher import load_teacher
+    from .sb3_ppo import export_sb3
     from .sb3_ppo.config import SB3PPOConfig
-    from .sb3_ppo.export import export_sb3
     from .sb3_ppo.sb3_ppo import SB3PPO
     from .vtrace import VTrace, VTraceConfig
 

@@ -222,8 +222,7 @@ class Learner(ABC):
 
     def get_env(self) -> Any:
         """A Stable-Baselines3 `VecEnv` of separate games, as many as it trains on, for callbacks that need one."""
-        from ludory.envs.views.gymnasium_vector import make_vector_env
-        from ludory.envs.views.sb3 import to_sb3
+        from ludory.envs.views import make_vector_env, to_sb3
 
         if not hasattr(self, "_env"):
             self._env = to_sb3(make_vector_env(self.game, self.n_envs))

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from .text.prompts import TextPrompts, checked_style, codec_of
     from .text.reply import PromptMode, parse_reply
     from .text.text_env import TextEnv
+    from .views import to_sb3
     from .views.gymnasium_env import GameEnv
-    from .views.sb3 import to_sb3
 
 __all__ = [
     "COUNTER",

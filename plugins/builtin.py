@@ -330,12 +330,14 @@ ALGORITHMS = (
         _ALGORITHMS + "flywheel.algorithm:FlywheelLearner",
         "search, learn from it, promote what is better, again and again",
         options=_ALGORITHMS + "flywheel.config:FlywheelOptions",
+        extras=("lightning",),
     ),
     Entry(
         "world-model-v1",
         _ALGORITHMS + "world_model.world_model:WorldModel",
         "language models: fine-tuning on the states of games, then PPO",
         options=_ALGORITHMS + "world_model.config:WorldModelConfig",
+        extras=("lightning",),
     ),
     Entry(
         "text-ppo-v1",

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
     from .config import BCConfig as BCConfig
 
 __all__ = ["BC", "BCConfig"]
-__getattr__, __dir__ = published_by(__name__)
+__getattr__, __dir__ = published_by(__name__, extras=("lightning",))

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
     from .distill import Distill as Distill
 
 __all__ = ["Distill", "DistillConfig"]
-__getattr__, __dir__ = published_by(__name__)
+__getattr__, __dir__ = published_by(__name__, extras=("lightning",))

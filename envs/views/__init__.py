@@ -1,7 +1,8 @@
 """Views of games for Gymnasium, PettingZoo, Stable-Baselines3, TorchRL and array libraries, all on the same engines."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludory.lazy import published_by
 
 if TYPE_CHECKING:
     from .arrays import ArrayGames
@@ -14,23 +15,5 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayGames", "make_aec", "make_env", "make_parallel", "make_torchrl", "make_vector_env", "to_sb3"]
 
-_MODULES = {
-    "make_env": "gymnasium_env",
-    "make_vector_env": "gymnasium_vector",
-    "make_aec": "pettingzoo_aec",
-    "make_parallel": "pettingzoo_parallel",
-    "make_torchrl": "torchrl",
-    "ArrayGames": "arrays",
-    "to_sb3": "sb3",
-}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'ludory.envs.views' has no attribute {name!r}")
-    try:  # imported when asked for: some pull in torch
-        return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
-    except ModuleNotFoundError as error:
-        from ludory.plugins.requirements import missing_dependency
-
-        raise missing_dependency(name, error.name or "", extras=("torchrl",)) from error  # the only one with an extra
+__getattr__, __dir__ = published_by(__name__, extras=("torchrl",))  # tensordict is of no extra by name

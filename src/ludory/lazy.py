@@ -10,7 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 
-def published_by(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def published_by(package: str, extras: tuple[str, ...] = ()) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package that publishes what its block `if TYPE_CHECKING:` imports.
 
     So the imports that type checkers read are also those that are made, and a package lists its names in one place::
@@ -20,12 +20,22 @@ def published_by(package: str) -> tuple[Callable[[str], object], Callable[[], li
 
         __all__ = ["draw"]
         __getattr__, __dir__ = published_by(__name__)
+
+    `__getattr__` raises PluginError where a name needs a library that is not installed; the message has the `pip install` to type, which
+    names one of `extras`, or the extra that declares the library.
     """
 
     def load(name: str) -> object:
         if name not in (homes := homes_in(package)):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = import_module(homes[name], package)
+        try:
+            home = import_module(homes[name], package)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] == "ludory":
+                raise
+            from .plugins.requirements import missing_dependency
+
+            raise missing_dependency(name, error.name, extras=extras) from error
         # `from . import views` publishes a module, which Python has made an attribute of the package by now
         return home if homes[name] == f".{name}" else getattr(home, name)
 

@@ -20,7 +20,7 @@ def register_on_import() -> None:
     """Register all games with Gymnasium and PettingZoo, now if they are imported already, else on import."""
     waiting = {}
     for name, register in (("gymnasium", register_with_gymnasium), ("pettingzoo", register_with_pettingzoo)):
-        if name in sys.modules:
+        if sys.modules.get(name):
             register()
         else:
             waiting[name] = register

@@ -40,15 +40,22 @@ def test_a_missing_package_is_a_problem_with_the_command_that_cures_it(capsys: C
     real = metadata.version
 
     def version(name: str) -> str:
-        if name == "pyarrow":
+        if name == "safetensors":
             raise metadata.PackageNotFoundError(name)
         return real(name)
 
     monkeypatch.setattr(metadata, "version", version)
     code, findings = report(capsys)
     assert code == 1
-    assert findings["pyarrow"]["status"] == "problem"
-    assert 'pip install "pyarrow' in findings["pyarrow"]["cure"]
+    assert findings["safetensors"]["status"] == "problem"
+    assert 'pip install "safetensors' in findings["safetensors"]["cure"]
+
+
+def test_the_extras_that_are_installed_are_named(capsys: Capture, monkeypatch: Patch) -> None:
+    needs = ['numpy>=2; extra == "has"', 'absent-lib; extra == "lacks"', "numpy"]
+    monkeypatch.setattr(metadata, "requires", lambda name: needs)
+    (finding,) = doctor._extras()
+    assert (finding.status, finding.found) == ("ok", "has; not installed: lacks")
 
 
 def test_a_missing_package_is_told_once(capsys: Capture, monkeypatch: Patch) -> None:

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
     from .oracle import Texas42Oracle as Texas42Oracle
 
 __all__ = ["Texas42Oracle", "Texas42OracleConfig"]
-__getattr__, __dir__ = published_by(__name__)
+__getattr__, __dir__ = published_by(__name__, extras=("lightning",))

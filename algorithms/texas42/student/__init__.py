@@ -9,4 +9,4 @@ if TYPE_CHECKING:
     from .student import Texas42Student as Texas42Student
 
 __all__ = ["Texas42Student", "Texas42StudentConfig"]
-__getattr__, __dir__ = published_by(__name__)
+__getattr__, __dir__ = published_by(__name__, extras=("lightning",))

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ludory.errors import PluginError
 from ludory.plugins import benchmarks
 
 from .common.parser import jobs_shown
+
+CLONE = (
+    "Ludory's benchmarks are not in the installed package, they run from a clone of the repository; "
+    "type there: pip install -e . --config-settings editable_mode=compat"
+)
 
 
 def run(argv: list[str]) -> int:
@@ -13,8 +21,20 @@ def run(argv: list[str]) -> int:
     Raises:
         OptionError: there is an option before the name.
         UnknownIdError: there is no such benchmark.
+        PluginError: it is one of Ludory's own, and this is no clone.
     """
-    summaries = {id: benchmarks.describe(id).summary for id in benchmarks.ids()}
+    known = map(benchmarks.describe, benchmarks.ids())
+    summaries = {one.id: one.summary for one in known if one.distribution != "ludory" or not one.problem}
+    if not summaries:
+        raise PluginError(CLONE)
     if jobs_shown("bench", "Run a benchmark, and show its tables.", summaries, argv, "benchmark"):
         return 0 if argv else 2
-    return benchmarks.load(argv[0])(argv[1:])
+    return load(argv[0])(argv[1:])
+
+
+def load(id: str) -> Callable[[list[str]], int]:
+    """The function of a benchmark; raises as `run`."""
+    found = benchmarks.describe(id)
+    if found.distribution == "ludory" and found.problem:
+        raise PluginError(f"benchmark {id!r}: {CLONE}")
+    return benchmarks.load(id)

@@ -77,6 +77,7 @@ def examine() -> Iterator[Finding]:
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("python", _python),
         ("packages", _packages),
+        ("extras", _extras),
         ("plugins", _plugins),
         ("cache", _cache),
         ("threads", _threads),
@@ -129,6 +130,19 @@ def _packages() -> Iterator[Finding]:
             yield Finding(name, "ok", metadata.version(name))
         except metadata.PackageNotFoundError:
             yield Finding(name, "problem", "not installed", f'type: pip install "{requirement}"')
+
+
+def _extras() -> Iterator[Finding]:
+    """Which extras are installed, and what installs the others."""
+    needed: dict[str, list[str]] = {}
+    for requirement in metadata.requires("ludory") or ():
+        if extra := re.search(r"extra == \W(\w[\w-]*)", requirement):
+            needed.setdefault(extra[1], []).append(re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0])
+    installed = {package_of(one.name) for one in metadata.distributions() if one.name}
+    has = [extra for extra, names in needed.items() if all(package_of(name) in installed for name in names)]
+    lacks = ", ".join(sorted(set(needed) - set(has)))
+    cure = "what each is for: docs/start.md" if lacks else ""
+    yield Finding("extras", "ok", f"{', '.join(sorted(has)) or 'none'}{lacks and f'; not installed: {lacks}'}", cure)
 
 
 def _plugins() -> Iterator[Finding]:

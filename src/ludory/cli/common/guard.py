@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ludory.errors import LudoryError
 from ludory.plugins.discovery import discover
+from ludory.plugins.requirements import install_command
 from ludory.visible import visible
 
 INPUT, MACHINE, PLUGIN, FAULT = 2, 3, 4, 70
@@ -62,6 +63,10 @@ def answer(error: Exception) -> Answer:
     text = str(error)
     if isinstance(error, LudoryError):
         return Answer(MACHINE if _lacks(error.__cause__) else INPUT, text)
+    if isinstance(error, ModuleNotFoundError) and error.name and (command := install_command("ludory", error.name)):
+        return Answer(
+            INPUT, f"this needs the module {error.name.partition('.')[0]!r}, which is not installed; type: {command}"
+        )
     if isinstance(error, MemoryError) or _out_of_memory(error):
         return Answer(
             MACHINE,
