@@ -43,7 +43,7 @@ from ludory.data.header import header_of, header_to_json
 from ludory.envs.conventions import RULES
 from ludory.envs.engine.checks import checked_seats
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.make import NamedGame, make_engine
+from ludory.envs.make import EnvLike, NamedGame, make_engine
 from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
@@ -88,7 +88,7 @@ class Algorithm(Learner):
     def __init__(
         self,
         policy: str | PolicySpec = "auto",
-        env: Any = None,
+        env: EnvLike | None = None,
         *,
         verbose: int = 0,
         tensorboard_log: str | Path | None = None,
@@ -210,7 +210,7 @@ class Algorithm(Learner):
         if isinstance(self.sampler, SpreadSampler):
             self.sampler = self.sampler.close()
 
-    def set_env(self, env: Any, force_reset: bool = True) -> None:
+    def set_env(self, env: EnvLike, force_reset: bool = True) -> None:
         """As in Stable-Baselines3: learn other games from now on, which start anew; weights, optimiser and counts stay.
 
         Args:
@@ -473,7 +473,7 @@ class Algorithm(Learner):
         return {f"{group}/{name}": tensor for group, part in groups.items() for name, tensor in part.items()}
 
     @classmethod
-    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+    def load(cls, file: str | Path, env: EnvLike | None = None, **changes: Any) -> Self:
         """Return a model that continues where `save` was called; on the CPU, with a warning, if this machine lacks its GPU.
 
         Args:

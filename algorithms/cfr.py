@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from ludory.agents.evaluation.exploitability import (
     Table,
@@ -20,10 +20,12 @@ from ludory.agents.evaluation.exploitability import (
 )
 from ludory.agents.tabular import TabularAgent
 from ludory.algorithms.config import make_options
+from ludory.algorithms.keywords import CFRKeywords
 from ludory.algorithms.learner import Learner, game_to_load, needed_game
 from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.envs.game import Game
 from ludory.envs.game_tree import game_tree
+from ludory.envs.make import EnvLike
 from ludory.errors import CheckpointError, OptionError
 
 from .cfr_config import CFRConfig
@@ -51,7 +53,7 @@ class CFR(Learner):
     changeable = ("report_every",)
     config: CFRConfig
 
-    def __init__(self, policy: Any, env: Any = None, **config: Any) -> None:
+    def __init__(self, policy: Any, env: EnvLike | None = None, **config: Unpack[CFRKeywords]) -> None:
         if policy != "auto":
             raise OptionError(f"policy={policy!r}: {self.id} learns a table, without a network; leave policy out")
         game = needed_game(env, self.id)
@@ -113,7 +115,7 @@ class CFR(Learner):
         write_checkpoint(file, header, {name: torch.from_numpy(np.array(values)) for name, values in tensors.items()})
 
     @classmethod
-    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+    def load(cls, file: str | Path, env: EnvLike | None = None, **changes: Any) -> Self:
         """As `Learner.load`.
 
         Raises:

@@ -115,7 +115,7 @@ def smaller_batches(config: Any, timesteps: int) -> dict[str, int]:
     return {name: value for name, value in fields.items() if value != getattr(config, name)}
 
 
-def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
+def make_options(kind: type[Options], values: Mapping[str, object]) -> Options:
     """Make the options of a learner, a dataclass of type `kind`, from keyword arguments.
 
     Raises:
@@ -136,7 +136,7 @@ def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
     return options
 
 
-def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
+def make_config(kind: type[C], values: Mapping[str, object]) -> C:
     """Make a config of type `kind` from keyword arguments.
 
     Raises:

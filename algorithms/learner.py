@@ -23,7 +23,7 @@ from ludory.algorithms.sampling.step_locals import EPISODES
 from ludory.checkpoints.checkpoint import install_hint
 from ludory.data.header import header_from_json
 from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs.make import EnvLike, make_game
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 
 
@@ -228,7 +228,7 @@ class Learner(ABC):
             self._env = to_sb3(make_vector_env(self.game, self.n_envs))
         return self._env
 
-    def set_env(self, env: Any, force_reset: bool = True) -> None:
+    def set_env(self, env: EnvLike, force_reset: bool = True) -> None:
         """Learn other games from now on; only for algorithms with games of their own.
 
         Raises:
@@ -275,7 +275,7 @@ class Learner(ABC):
 
     @classmethod
     @abstractmethod
-    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+    def load(cls, file: str | Path, env: EnvLike | None = None, **changes: Any) -> Self:
         """Return a learner that continues where `save` was called.
 
         Args:
@@ -299,12 +299,12 @@ def _loaded(
     return learner
 
 
-def game_of(env: Any) -> Game:
+def game_of(env: EnvLike) -> Game:
     """The game of an id, a `Game`, one of Ludory's environments, or anything that `game_of_object` accepts."""
     return _game_and_fields(env)[0]
 
 
-def _game_and_fields(env: Any) -> tuple[Game, dict[str, Any]]:
+def _game_and_fields(env: EnvLike) -> tuple[Game, dict[str, Any]]:
     """The game of `env`, and the fields of a config that `env` was made with if it is a view."""
     if isinstance(env, str | Game):
         return make_game(env), {}
@@ -313,7 +313,7 @@ def _game_and_fields(env: Any) -> tuple[Game, dict[str, Any]]:
     return handed_in(env)
 
 
-def needed_game(env: Any, id: str) -> Game:
+def needed_game(env: EnvLike | None, id: str) -> Game:
     """As `game_of`, for the learner `id`, which has no options for seats.
 
     Raises:
@@ -322,7 +322,9 @@ def needed_game(env: Any, id: str) -> Game:
     return needed_env(env, id, (), {})[0]
 
 
-def needed_env(env: Any, id: str, names: Collection[str], config: Mapping[str, Any]) -> tuple[Game, dict[str, Any]]:
+def needed_env(
+    env: EnvLike | None, id: str, names: Collection[str], config: Mapping[str, Any]
+) -> tuple[Game, dict[str, Any]]:
     """The game of `env` for the learner `id`, and the fields of its config that `env` was made with.
 
     Args:
@@ -353,7 +355,7 @@ def needed_env(env: Any, id: str, names: Collection[str], config: Mapping[str, A
     return game, {name: value for name, value in made_with.items() if name in names}
 
 
-def game_to_load(cls: type[Learner], file: str | Path, header: Mapping[str, Any], env: Any) -> Game:
+def game_to_load(cls: type[Learner], file: str | Path, header: Mapping[str, Any], env: EnvLike | None) -> Game:
     """The game with which `cls.load` restores what has this header: `env`, or if it is None the saved game.
 
     Raises:

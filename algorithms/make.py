@@ -4,21 +4,101 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+
+from typing_extensions import Unpack
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.checkpoints.learner_folder import saved_class
-from ludory.envs.make import make_game
+from ludory.envs.make import EnvLike, make_game
 from ludory.errors import OptionError, PluginError
 from ludory.plugins import algorithms
 
 from .algorithm import Algorithm
+from .keywords import BCKeywords, DistillKeywords, PPOKeywords, SB3PPOKeywords, VTraceKeywords
 from .learner import Learner
 
+if TYPE_CHECKING:  # loaded by id
+    from .bc import BC
+    from .distill import Distill
+    from .ppo import PPO
+    from .sb3_ppo import SB3PPO
+    from .vtrace import VTrace
 
+    class NoSuchOptionOrType(Protocol):
+        """What `make_algorithm` gets an option for that the algorithm's config lacks, or one of another type."""
+
+
+@overload
+def make_algorithm(
+    id: Literal["bc", "bc-v1"],
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    **config: Unpack[BCKeywords],
+) -> BC: ...
+@overload
+def make_algorithm(
+    id: Literal["distill", "distill-v1"],
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    **config: Unpack[DistillKeywords],
+) -> Distill: ...
+@overload
+def make_algorithm(
+    id: Literal["ppo", "ppo-v1"],
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    **config: Unpack[PPOKeywords],
+) -> PPO: ...
+@overload
+def make_algorithm(
+    id: Literal["sb3_ppo", "sb3_ppo-v1"],
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    **config: Unpack[SB3PPOKeywords],
+) -> SB3PPO: ...
+@overload
+def make_algorithm(
+    id: Literal["vtrace", "vtrace-v1"],
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    **config: Unpack[VTraceKeywords],
+) -> VTrace: ...
+@overload  # else what fits none of these would pass for the id of a package
+def make_algorithm(
+    id: Literal[
+        "bc", "bc-v1", "distill", "distill-v1", "ppo", "ppo-v1", "sb3_ppo", "sb3_ppo-v1", "vtrace", "vtrace-v1"
+    ],
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    **config: Any,
+) -> NoSuchOptionOrType: ...
+@overload
 def make_algorithm(
     id: str,
-    env: Any = None,
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    verbose: int = 0,
+    tensorboard_log: str | Path | None = None,
+    **config: Any,
+) -> Algorithm: ...
+def make_algorithm(
+    id: str,
+    env: EnvLike | None = None,
     policy: str | PolicySpec = "auto",
     *,
     tuned: bool = False,
@@ -56,7 +136,7 @@ def make_algorithm(
 
 
 def _with_tuned(
-    id: str, policy: str | PolicySpec, env: Any, config: dict[str, Any]
+    id: str, policy: str | PolicySpec, env: EnvLike | None, config: dict[str, Any]
 ) -> tuple[str | PolicySpec, Any, dict[str, Any]]:
     from .tuned.settings import tuned_for
 
@@ -70,7 +150,7 @@ def _with_tuned(
     return (found.policy if policy == "auto" else policy), game, {**found.settings, **last.settings, **config}
 
 
-def load(file: str | Path, env: Any = None) -> Algorithm:
+def load(file: str | Path, env: EnvLike | None = None) -> Algorithm:
     """Load what `Learner.save` wrote, a file or a folder; returns as `make_algorithm`.
 
     Raises:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         waiting,
     )
     from .kernels import batch_kernel, kernel
-    from .make import NamedGame, make_engine, make_game, start_games
+    from .make import EnvLike, NamedGame, make_engine, make_game, start_games
     from .options import check_choice, check_flag, check_range, integer_array, read_options, refuse_unknown
     from .rooms import SPLITS, check_split, room_hash, split_of
     from .seats.player import Memory, Player
@@ -77,6 +77,7 @@ __all__ = [
     "Chance",
     "Decoded",
     "Engine",
+    "EnvLike",
     "EnvironmentFault",
     "ExternalEngine",
     "ExternalState",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import Array, Engine
@@ -14,6 +14,20 @@ from ludory.plugins import Entry, games
 from ludory.plugins.call import call
 
 from .game import Field, Game, GameFacts, Kernels
+
+if TYPE_CHECKING:  # these take seconds to import
+    from gymnasium import Env
+    from gymnasium.vector import VectorEnv
+    from pettingzoo import AECEnv, ParallelEnv
+    from stable_baselines3.common.vec_env import VecEnv
+
+
+EnvLike: TypeAlias = (
+    "str | Game | Engine | Env[Any, Any] | VectorEnv[Any, Any, Any] | AECEnv[Any, Any, Any] | ParallelEnv[Any, Any, Any] | VecEnv"
+    " | Callable[[], object] | Sequence[object]"
+)
+"""What is learnt: the id of a game, a `Game`, an engine, an environment of Gymnasium, PettingZoo or Stable-Baselines3, a class or function
+that makes one, or a list of these."""
 
 
 def make_game(id: str | Game, **options: Any) -> Game:

@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import metadata
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from ludory.errors import LudoryError, PluginError, UnknownIdError
+from ludory.errors import LudoryError, NotInstalledError, PluginError, UnknownIdError
 
 from .discovery import Broken, Discovered, discover, plugins_off
 from .entry import ID, TARGET, Entry, split_version
@@ -111,7 +111,8 @@ class Registry(Generic[T]):
 
         Raises:
             UnknownIdError: the id is unknown; the message suggests the nearest ones.
-            PluginError: two packages provide it, or its system is not part of this installation.
+            NotInstalledError: its system is not part of this installation.
+            PluginError: two packages provide it.
         """
         scheme, colon, rest = str(id).partition(":")
         offers = self._offers.get(scheme + ":", []) if colon else self._offers.get(id) or self._newest(id)
@@ -153,6 +154,8 @@ class Registry(Generic[T]):
         scheme = str(id).partition(":")[0] + ":"
         try:
             entry, problem = (self._offers[id][0] if id in self.schemes() else self.get(id)), ""
+        except NotInstalledError:
+            raise
         except PluginError as error:
             entry, problem = (self._offers.get(id) or self._offers.get(scheme) or self._newest(id))[0], str(error)
         problem = problem or ("" if entry.id in self._added else _module_problem(entry))
@@ -251,8 +254,8 @@ def _missing_module(module: str) -> str:
     return ""
 
 
-def _not_installed(what: str, system: str) -> PluginError:
+def _not_installed(what: str, system: str) -> NotInstalledError:
     """An error about something of a system that a smaller installation lacks."""
-    return PluginError(
+    return NotInstalledError(
         f"{what} is of the system {system}, which is not part of this installation; type: pip install --force-reinstall ludory"
     )

@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from rich.table import Table
+from typing_extensions import Unpack
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.neural import NeuralAgent
+from ludory.algorithms.keywords import BCKeywords
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm, report_skipped
 from ludory.algorithms.offline.config import parse_shares
 from ludory.algorithms.offline.mixture import MixedPart, MixedTrajectories
@@ -20,6 +22,7 @@ from ludory.data.columns import USED
 from ludory.data.dataset import refuse_shared_games
 from ludory.data.split import Split
 from ludory.data.trajectories import TrajectoryDataset
+from ludory.envs.make import EnvLike
 
 from .config import BCConfig
 from .module import BCModule
@@ -51,11 +54,13 @@ class BC(OfflineAlgorithm):
     changeable: ClassVar[tuple[str, ...]] = (*OfflineAlgorithm.changeable, "val_dataset")
     config: BCConfig
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
-        config = {OTHER_NAMES.get(name, name): value for name, value in config.items()}
-        if isinstance(config.get("val_dataset"), os.PathLike):
-            config["val_dataset"] = os.fspath(config["val_dataset"])
-        super().__init__(policy, env, **config)
+    def __init__(
+        self, policy: str | PolicySpec = "auto", env: EnvLike | None = None, **config: Unpack[BCKeywords]
+    ) -> None:
+        options: dict[str, Any] = {OTHER_NAMES.get(name, name): value for name, value in config.items()}
+        if isinstance(options.get("val_dataset"), os.PathLike):
+            options["val_dataset"] = os.fspath(options["val_dataset"])
+        super().__init__(policy, env, **options)
 
     def read_split(self, name: Literal["train", "val"]) -> Any:
         """Recorded games, or a stream of games."""

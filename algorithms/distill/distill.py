@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Literal
 
 from rich.console import RenderableType
 from torch import Tensor
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import ImportedPolicy, PolicySpec, saved_policy
 from ludory.agents.networks.import_sb3 import is_sb3_file
 from ludory.agents.neural import NeuralAgent
+from ludory.algorithms.keywords import DistillKeywords
 from ludory.algorithms.learner import game_of
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of, report_skipped
 from ludory.algorithms.running.callbacks import MaybeCallback
@@ -24,6 +25,7 @@ from ludory.algorithms.sampling.teacher import Teacher
 from ludory.checkpoints.checkpoint import read_header, weights_hash
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
+from ludory.envs.make import EnvLike
 from ludory.envs.recorded_game import missing_rules
 from ludory.errors import DataError, LudoryError, OptionError
 from ludory.paths import OwnFolder
@@ -62,7 +64,9 @@ class Distill(OfflineAlgorithm):
     changeable: ClassVar[tuple[str, ...]] = (*OfflineAlgorithm.changeable, "eval_games", "eval_against")
     config: DistillConfig
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(
+        self, policy: str | PolicySpec = "auto", env: EnvLike | None = None, **config: Unpack[DistillKeywords]
+    ) -> None:
         self.evaluation: dict[str, float] = {}
         self._recorded: str | None = None
         if config.get("init_from") is not None:
@@ -74,7 +78,7 @@ class Distill(OfflineAlgorithm):
             policy = self._default_policy(env, config)
         super().__init__(policy, env, **config)
 
-    def _default_policy(self, env: Any, config: Mapping[str, Any]) -> str | PolicySpec:
+    def _default_policy(self, env: EnvLike, config: DistillKeywords) -> str | PolicySpec:
         file = config.get("init_from")
         if file and Path(file).suffix in TORCH_FILES:
             order = config.get("ckpt_action_order", "play_first_bw")

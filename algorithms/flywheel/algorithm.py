@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from ludory import make_agent
 from ludory.agents import Agent
 from ludory.algorithms import FolderLearner, make_options, needed_game
+from ludory.envs import EnvLike
 from ludory.errors import OptionError
 
 from .config import FlywheelConfig, FlywheelOptions
@@ -39,7 +40,9 @@ class FlywheelLearner(FolderLearner):
     mark: ClassVar[str] = STATE
     config: FlywheelOptions
 
-    def __init__(self, policy: str = "auto", env: Any = None, folder: str | Path | None = None, **config: Any) -> None:
+    def __init__(
+        self, policy: str = "auto", env: EnvLike | None = None, folder: str | Path | None = None, **config: Any
+    ) -> None:
         game = needed_game(env, self.id)
         super().__init__(game, make_options(FlywheelOptions, config), policy, folder)
         if not isinstance(policy, str):

@@ -12,6 +12,7 @@ from ludory import make_algorithm
 from ludory.agents import NeuralAgent, PolicySpec
 from ludory.algorithms import FolderLearner, make_options, needed_game, one_thread
 from ludory.algorithms.league.log.events import FILE
+from ludory.envs import EnvLike
 from ludory.errors import CheckpointError, OptionError
 
 from .config import START, LeagueConfig, LeagueRules, rules_from_json
@@ -42,7 +43,11 @@ class LeagueLearner(FolderLearner):
     config: LeagueRules
 
     def __init__(
-        self, policy: str | PolicySpec = "auto", env: Any = None, folder: str | Path | None = None, **config: Any
+        self,
+        policy: str | PolicySpec = "auto",
+        env: EnvLike | None = None,
+        folder: str | Path | None = None,
+        **config: Any,
     ) -> None:
         game, rules = needed_game(env, self.id), make_options(LeagueRules, config)
         super().__init__(game, rules, policy, folder)

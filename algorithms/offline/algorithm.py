@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.data.dataset import header_at
 from ludory.data.split import Split
 from ludory.data.trajectories import TrajectoryDataset, TrajectoryHeader
 from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs.make import EnvLike, make_game
 from ludory.errors import DataError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import games
 
 from .config import OfflineConfig
 from .supervised import SupervisedAlgorithm
 
+Dataset: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"
 
-def game_for(env: Any, dataset: Any, remap_vocab: bool = False) -> Any:
+
+def game_for(env: EnvLike | None, dataset: Dataset, remap_vocab: bool = False) -> EnvLike | None:
     """`env`, or the game of the dataset where `env` is None or the id of a game that is not installed.
 
     Args:
@@ -40,7 +42,7 @@ def game_for(env: Any, dataset: Any, remap_vocab: bool = False) -> Any:
     return game_of_data(header) if env in (None, header.game) else env
 
 
-def paths_of(dataset: Any) -> list[Path]:
+def paths_of(dataset: Dataset) -> list[Path]:
     """A path, a sequence of paths or None as a list."""
     return [Path(path) for path in ([dataset] if isinstance(dataset, str | os.PathLike) else dataset or ())]
 
@@ -78,7 +80,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
     """Whether to accept data of other vocabularies, see `TrajectoryDataset`."""
     config: Any
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(self, policy: str | PolicySpec = "auto", env: EnvLike | None = None, **config: Any) -> None:
         if "split_ratio" in config:
             config["split_ratio"] = tuple(config["split_ratio"])
         super().__init__(policy, game_for(env, config.get("dataset"), config.get("remap_vocab", False)), **config)

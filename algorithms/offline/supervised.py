@@ -30,6 +30,7 @@ from ludory.algorithms.running.metric_logs import also_logged, checked_log_inter
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
+from ludory.envs.make import EnvLike
 from ludory.errors import DataError
 
 from .config import SupervisedConfig
@@ -60,7 +61,7 @@ class SupervisedAlgorithm(Algorithm):
     changeable: ClassVar[tuple[str, ...]] = ("dataset", "num_epochs", "patience", "checkpoint_dir")
     config: Any
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(self, policy: str | PolicySpec = "auto", env: EnvLike | None = None, **config: Any) -> None:
         for name in ("dataset", "checkpoint_dir"):
             if isinstance(config.get(name), os.PathLike):
                 config[name] = os.fspath(config[name])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.fast.compiled_mlp import can_compile
@@ -17,11 +17,13 @@ from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.agents.networks.layers.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import linear
+from ludory.algorithms.keywords import PPOKeywords
 from ludory.algorithms.losses.returns import affine_scan
 from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
 from ludory.envs.game import Game, Symmetry
+from ludory.envs.make import EnvLike
 from ludory.errors import OptionError
 
 from . import loss as definition
@@ -66,7 +68,12 @@ class PPO(Algorithm):
     config: PPOConfig
 
     def __init__(
-        self, policy: str | PolicySpec = "auto", env: Any = None, *, loss: Loss | None = None, **config: Any
+        self,
+        policy: str | PolicySpec = "auto",
+        env: EnvLike | None = None,
+        *,
+        loss: Loss | None = None,
+        **config: Unpack[PPOKeywords],
     ) -> None:
         if loss is not None:
             self.loss = loss  # type: ignore[method-assign]

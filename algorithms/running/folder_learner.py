@@ -19,6 +19,7 @@ from ludory.algorithms.learner import Learner, game_to_load
 from ludory.atomic import atomic_file, cannot_write
 from ludory.checkpoints.learner_folder import FILE, FORMAT, read_head
 from ludory.envs.game import Game
+from ludory.envs.make import EnvLike
 from ludory.errors import OptionError, OutputError
 from ludory.paths import OwnFolder, as_path
 
@@ -145,7 +146,7 @@ class FolderLearner(Learner):
             handle.write("\n")
 
     @classmethod
-    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+    def load(cls, file: str | Path, env: EnvLike | None = None, **changes: Any) -> Self:
         """As `Learner.load`, of a folder.
 
         Raises:

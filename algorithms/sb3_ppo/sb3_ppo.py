@@ -15,14 +15,17 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import safe_mean
 from torch import Tensor
+from typing_extensions import Unpack
 
 from ludory.agents.networks.build import PolicySpec, parse_policy, policy_of
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, network_of, read_sb3
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.keywords import SB3PPOKeywords
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.sampling.step_locals import EPISODES
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header
+from ludory.envs.make import EnvLike
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import GameVecEnv, to_sb3
 from ludory.errors import CheckpointError, OptionError
@@ -48,7 +51,9 @@ class SB3PPO(Algorithm):
     config: SB3PPOConfig
     sampler: SB3Games  # type: ignore[assignment]  # the model plays its games itself
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(
+        self, policy: str | PolicySpec = "auto", env: EnvLike | None = None, **config: Unpack[SB3PPOKeywords]
+    ) -> None:
         spec = parse_policy(policy)
         if spec.id != MlpPolicy.id or spec.arguments.get("separate_value") is False:
             raise OptionError(
@@ -133,7 +138,7 @@ class SB3PPO(Algorithm):
         """The games that the model trains on."""
         return self.sampler.env
 
-    def set_env(self, env: Any, force_reset: bool = True) -> None:
+    def set_env(self, env: EnvLike, force_reset: bool = True) -> None:
         """As `Algorithm.set_env`."""
         super().set_env(self.game if env is self.get_env() else env, force_reset)
         self.sb3.set_env(self.get_env())

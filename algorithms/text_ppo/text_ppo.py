@@ -23,6 +23,7 @@ from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms import Learner, game_to_load, needed_game, normalise
 from ludory.checkpoints import read_folder
 from ludory.cluster import Workers
+from ludory.envs import EnvLike
 from ludory.errors import CheckpointError, OptionError, TrainingError
 
 from .advantages import normalised_scores
@@ -95,7 +96,9 @@ class TextPPO(Learner):
     """As `Algorithm.samples_in`."""
     config: TextPPOConfig
 
-    def __init__(self, policy: Any = "auto", env: Any = None, preset: str = "default", **config: Any) -> None:
+    def __init__(
+        self, policy: Any = "auto", env: EnvLike | None = None, preset: str = "default", **config: Any
+    ) -> None:
         options = make_text_ppo_config(preset, **config)
         super().__init__(needed_game(env, self.id), options)
         self._source = policy if isinstance(policy, str | Path) else None
@@ -439,7 +442,7 @@ class TextPPO(Learner):
         }
 
     @classmethod
-    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+    def load(cls, file: str | Path, env: EnvLike | None = None, **changes: Any) -> Self:
         """As `Learner.load`; `changes`: fields of `changeable`.
 
         Raises:

@@ -64,14 +64,14 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
             raise OptionError(f"c_bar={self.c_bar}: must be at most rho_bar={self.rho_bar}")
 
     @classmethod
-    def with_preset(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+    def with_preset(cls, options: Mapping[str, object]) -> dict[str, Any]:
         """`options`, and those of the preset that they name.
 
         Raises:
             OptionError: there is no such preset.
         """
         name = options.get("preset", "default")
-        if name not in PRESETS:
+        if not isinstance(name, str) or name not in PRESETS:
             raise OptionError(f"preset={name!r}: must be one of {', '.join(map(repr, PRESETS))}")
         defaults = {field.name: field.default for field in dataclasses.fields(cls)}
         given = {key: value for key, value in options.items() if key not in defaults or value != defaults[key]}

@@ -9,17 +9,20 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from typing_extensions import Unpack
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.layers.packed_linear import unpack
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.keywords import VTraceKeywords
 from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps
 from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
 from ludory.algorithms.running.threads import precise
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value, values_of
 from ludory.algorithms.sampling.rollout import Rollout, by_seat, seat_index
+from ludory.envs.make import EnvLike
 
 from .config import VTraceConfig
 from .replay import SequenceReplay
@@ -49,7 +52,9 @@ class VTrace(Algorithm):
     teacher_weight = "c_kl"
     config: VTraceConfig
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(
+        self, policy: str | PolicySpec = "auto", env: EnvLike | None = None, **config: Unpack[VTraceKeywords]
+    ) -> None:
         super().__init__(policy, env, **self.config_class.with_preset(config))
 
     def setup(self) -> None:

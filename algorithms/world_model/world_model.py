@@ -11,6 +11,7 @@ from ludory.algorithms.learner import Learner, needed_game
 from ludory.algorithms.running.callbacks import MaybeCallback
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.envs.game import Game
+from ludory.envs.make import EnvLike
 from ludory.errors import OptionError
 from ludory.paths import OwnFolder
 
@@ -35,7 +36,7 @@ class WorldModel(Learner):
     config_class: ClassVar[type[WorldModelConfig]] = WorldModelConfig
     config: WorldModelConfig
 
-    def __init__(self, policy: Any = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(self, policy: Any = "auto", env: EnvLike | None = None, **config: Any) -> None:
         if policy != "auto":
             config["model"] = str(policy)
         super().__init__(needed_game(env, self.id), from_fields(WorldModelConfig, config, self.id))
@@ -97,7 +98,7 @@ class WorldModel(Learner):
         self.ppo.save(file)
 
     @classmethod
-    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+    def load(cls, file: str | Path, env: EnvLike | None = None, **changes: Any) -> Self:
         """Not possible: what `save` wrote is a run of PPO.
 
         Raises:

@@ -87,7 +87,7 @@ def run(options: HanabiDistillOptions) -> Result:
     folder, game = options.out, options.game
     search = f"sparta({options.bot}, rollouts={options.rollouts})"
     make_agent(search, make_game(game))  # a wrong name shows before hours of training
-    own = {"seed": options.seed}
+    own: dict[str, Any] = {"seed": options.seed}
     bot_games, searched, second_searched = (folder / name for name in ("games", "searched", "second-searched"))
 
     record(options.bot, game, options.clone_games, bot_games, seed=options.seed)

@@ -75,6 +75,10 @@ class PluginError(LudoryError, ImportError):
     """A plugin is broken or lacks a dependency, or two distributions provide one id."""
 
 
+class NotInstalledError(PluginError, UnknownIdError):
+    """What has this id is of a system that is not part of this installation."""
+
+
 class CheckpointError(LudoryError, ValueError):
     """A checkpoint is unreadable or foreign, or of another game or algorithm."""
 

@@ -63,7 +63,7 @@ def register_with_pettingzoo() -> None:
         "aec": (pettingzoo.aec_registry, "ludory.envs.views.pettingzoo_aec:make_aec"),
         "parallel": (pettingzoo.parallel_registry, "ludory.envs.views.pettingzoo_parallel:make_parallel"),
     }
-    for id in games.ids():
+    for id in [*games.ids(), *games.missing]:
         for kind, (registry, entry_point) in makers.items():
             name = f"ludory/{id.lower()}"
             if name not in registry:

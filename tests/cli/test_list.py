@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ludory.cli import main
-from ludory.plugins import builtin
+from ludory.plugins import LISTED, builtin, jobs, makers
 
 Capture = pytest.CaptureFixture[str]
 
@@ -38,6 +38,7 @@ def test_every_builtin_id_is_shown_with_its_package(capsys: Capture) -> None:
 def test_nothing_that_ludory_itself_offers_is_broken(capsys: Capture) -> None:
     main(["list"])
     assert "broken" not in capsys.readouterr().out
+    assert not any(registry.missing for registry in (*LISTED.values(), jobs, makers))
 
 
 def test_networks_are_shown_with_their_arguments(capsys: Capture) -> None:

@@ -13,7 +13,7 @@ from ludory.agents import NeuralAgent, PolicySpec
 from ludory.agents.texas42.networks.domino import DominoTransformer
 from ludory.agents.texas42.play.network import NetworkAgent
 from ludory.algorithms import SupervisedAlgorithm
-from ludory.envs import Game
+from ludory.envs import EnvLike, Game
 from ludory.errors import OptionError
 
 from .config import Texas42OracleConfig
@@ -35,7 +35,7 @@ class Texas42Oracle(SupervisedAlgorithm):
     config: Texas42OracleConfig
     policy: DominoTransformer
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = GAME, **config: Any) -> None:
+    def __init__(self, policy: str | PolicySpec = "auto", env: EnvLike = GAME, **config: Any) -> None:
         super().__init__("domino" if policy == "auto" else policy, env, **config)
         if not isinstance(self.policy, DominoTransformer):
             raise OptionError(

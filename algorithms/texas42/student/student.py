@@ -11,6 +11,7 @@ from ludory import make_game
 from ludory.agents import PolicySpec
 from ludory.agents.texas42.networks.transcript import TranscriptTransformer
 from ludory.algorithms import SupervisedAlgorithm, figures_table
+from ludory.envs import EnvLike
 from ludory.errors import OptionError
 
 from .config import Texas42StudentConfig
@@ -31,7 +32,7 @@ class Texas42Student(SupervisedAlgorithm):
     config: Texas42StudentConfig
     policy: TranscriptTransformer
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(self, policy: str | PolicySpec = "auto", env: EnvLike | None = None, **config: Any) -> None:
         if env in (None, GAME):
             env = make_game(GAME, observation=OBSERVATION)
         super().__init__("transcript" if policy == "auto" else policy, env, **config)
