@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ludory.errors import OptionError
-from ludory.testing import ConformanceError
+from ludory.errors import ConformanceError, OptionError
 
 from .generators import Generation
 from .model import LanguageModel
