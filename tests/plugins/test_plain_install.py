@@ -7,7 +7,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from plugins.test_import import REPOSITORY, python
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+from python_process import REPOSITORY, python
 
 BLOCKED = """
 import sys
@@ -70,8 +75,6 @@ assert main(["record", "random", "--game", "TicTacToe-v0", "--games", "2", "--ou
 
 
 def test_all_has_what_every_plain_feature_may_need_and_dev_has_all() -> None:
-    from plugins.test_requirements import tomllib
-
     extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
