@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_agent
 from ludory.agents import (
     Draw,
     GameBeliefs,
@@ -27,6 +26,7 @@ from ludory.agents import (
     SearchResult,
     Seat,
     SeatMove,
+    make_agent,
 )
 from ludory.agents.hanabi.beliefs.hand_range import HandBelief, HandRange, known_record
 from ludory.agents.hanabi.beliefs.hand_sets import Hands

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import torch
 
-from ludory import make_game
-from ludory.envs import Game, codec_of
+from ludory.envs import Game, codec_of, make_game
 from ludory.errors import OptionError
 
 from .extras import needed

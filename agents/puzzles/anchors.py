@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_engine
-from ludory.envs import Game, TextEnv
+from ludory.envs import Game, TextEnv, make_engine
 from ludory.envs.frozen_lake.rules import ALL
 from ludory.envs.frozen_lake.rules import step as lake_step
 from ludory.envs.frozen_lake.transitions import optimum as lake_optimum

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ludory import make_agent, plugins
+from ludory import plugins
 from ludory.agents import (
     Belief,
     GameBeliefs,
@@ -21,6 +21,7 @@ from ludory.agents import (
     Seat,
     SeatMove,
     belief_maker,
+    make_agent,
     make_blueprint,
 )
 from ludory.envs import Array, Engine, Game, Memory, hash_rows

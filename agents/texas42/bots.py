@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_agent
-from ludory.agents import Agent, Keys
+from ludory.agents import Agent, Keys, make_agent
 from ludory.agents.texas42.play.choice import best_by_points, question_of, tiles_with_most
 from ludory.agents.texas42.play.pimc import bid_thirty, check_texas42, first_tile, on_cpu
 from ludory.agents.texas42.solver.solver import Solver, positions_of

@@ -8,8 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ludory import make_agent
-from ludory.agents import Agent
+from ludory.agents import Agent, make_agent
 from ludory.algorithms import FolderLearner, make_options, needed_game
 from ludory.envs import EnvLike
 from ludory.errors import OptionError

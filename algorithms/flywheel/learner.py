@@ -7,13 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ludory import make_agent, make_algorithm, make_game
-from ludory.agents import saved_policy
-from ludory.algorithms import Algorithm
+from ludory.agents import make_agent, saved_policy
+from ludory.algorithms import Algorithm, make_algorithm
 from ludory.atomic import atomic_file
 from ludory.checkpoints import read_header
 from ludory.data import SPLITS, in_split_by_number
-from ludory.envs import Game
+from ludory.envs import Game, make_game
 from ludory.errors import OptionError
 from ludory.plugins import algorithms, parse_spec
 

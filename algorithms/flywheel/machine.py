@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import evaluate
-from ludory.agents import record
+from ludory.agents import evaluate, record
 from ludory.atomic import atomic_file
 from ludory.data import MANIFEST
 from ludory.envs import Game, hash_rows

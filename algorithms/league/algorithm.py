@@ -8,9 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ludory import make_algorithm
 from ludory.agents import NeuralAgent, PolicySpec
-from ludory.algorithms import FolderLearner, make_options, needed_game, one_thread
+from ludory.algorithms import FolderLearner, make_algorithm, make_options, needed_game, one_thread
 from ludory.algorithms.league.log.events import FILE
 from ludory.envs import EnvLike
 from ludory.errors import CheckpointError, OptionError

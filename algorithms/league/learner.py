@@ -12,9 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ludory import make_algorithm
 from ludory.agents import Policy, saved_policy
-from ludory.algorithms import Algorithm, AlgorithmConfig
+from ludory.algorithms import Algorithm, AlgorithmConfig, make_algorithm
 from ludory.algorithms.config import LEAGUE_GAMES
 from ludory.algorithms.running.metric_logs import Logger
 from ludory.checkpoints import read_header

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 from weakref import WeakValueDictionary
 
-from ludory import make_agent, make_game
-from ludory.agents import Agent, Policy, policy_of
+from ludory.agents import Agent, Policy, make_agent, policy_of
 from ludory.algorithms.league.log.events import FILE as LOG
 from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.log.state import LeagueState, PlayerRecord, load_state
 from ludory.checkpoints import read_checkpoint
-from ludory.envs import Game
+from ludory.envs import Game, make_game
 from ludory.errors import CheckpointError, OptionError
 from ludory.paths import path_inside
 

@@ -15,14 +15,13 @@ from typing import Any
 import torch
 from typing_extensions import Self
 
-from ludory import make_game
 from ludory.agents import Policy
 from ludory.algorithms import FolderLock, load_teacher, one_thread
 from ludory.algorithms.config import LEAGUE_GAMES
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
 from ludory.algorithms.league.log.state import LeagueState, load_state, newest_state, write_state
 from ludory.checkpoints import LIBRARIES, read_header
-from ludory.envs import Game
+from ludory.envs import Game, make_game
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError
 from ludory.paths import path_inside
 

@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ludory import make_game
 from ludory.agents import Policy, policy_of
 from ludory.algorithms import one_thread
 from ludory.algorithms.league.log.events import LeagueEvent
 from ludory.algorithms.league.log.state import LeagueState
 from ludory.checkpoints import read_checkpoint
 from ludory.cluster import Lent
-from ludory.envs import Game
+from ludory.envs import Game, make_game
 
 from .config import START, TEACHER, LeagueConfig, with_copies
 from .coordinator import Coordinator

@@ -13,11 +13,10 @@ from typing import Any, get_args
 import torch
 from torch import Tensor, nn
 
-from ludory import make_game
 from ludory.agents import GruPolicy, ImportedPolicy, Policy, PolicySpec, build_policy, refuse_not_finite
 from ludory.agents.networks.build import complete
 from ludory.atomic import atomic_file
-from ludory.envs import Game, GameFacts
+from ludory.envs import Game, GameFacts, make_game
 from ludory.envs.hanabi.variants import ObservationName
 from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.reading import check_zip

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_engine
 from ludory.agents.texas42.expected_value.decision_value import DISTINCT_BELOW, DecisionValue, WorldSampling, value_of
 from ludory.agents.texas42.expected_value.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.play.choice import Question, question_of
@@ -29,7 +28,7 @@ from ludory.data.formats.texas42.eq_records import (
     write_eq,
 )
 from ludory.data.formats.texas42.names import LAST_SEED, Asked, decl_of, split_of
-from ludory.envs import Engine, hash_rows
+from ludory.envs import Engine, hash_rows, make_engine
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import STRAIGHT, tiles_of
 from ludory.errors import DataError, OptionError

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_engine, make_game
 from ludory.agents.texas42.play.pimc import PimcAgent
 from ludory.agents.texas42.solver.solver import Solver, positions_of
 from ludory.agents.texas42.solver.states import open_positions, pack_masks
@@ -27,7 +26,7 @@ from ludory.data.formats.texas42.labels import (
     write_labels,
 )
 from ludory.data.formats.texas42.names import LAST_SEED
-from ludory.envs import Engine, State
+from ludory.envs import Engine, State, make_engine, make_game
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import STRAIGHT
 from ludory.errors import DataError

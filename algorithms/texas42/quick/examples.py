@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_agent
-from ludory.agents import Agent
+from ludory.agents import Agent, make_agent
 from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
 from ludory.agents.texas42.play.play_outs import describe_rows
 from ludory.agents.texas42.play.tile_features import FEATURES

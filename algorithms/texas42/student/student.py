@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Literal
 
 from rich.table import Table
 
-from ludory import make_game
 from ludory.agents import PolicySpec
 from ludory.agents.texas42.networks.transcript import TranscriptTransformer
 from ludory.algorithms import SupervisedAlgorithm, figures_table
-from ludory.envs import EnvLike
+from ludory.envs import EnvLike, make_game
 from ludory.errors import OptionError
 
 from .config import Texas42StudentConfig

@@ -67,8 +67,8 @@ def export_gru(argv: list[str]) -> int:
     chosen = parse(_Export, argv, "hanabi export-gru")
     out = (chosen.out or chosen.file).with_suffix(".pt")
     check_new(out)
-    from ludory import load
     from ludory.agents.hanabi.networks.import_hanabi_gru import export_hanabi_gru
+    from ludory.algorithms import load
 
     model = load(chosen.file)
     written = export_hanabi_gru(model.policy, model.game, out, chosen.action_order)

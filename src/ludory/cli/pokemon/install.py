@@ -140,7 +140,7 @@ def _print_rates(backend: str) -> None:
 
 def _rate(format: str, backend: str) -> float:
     """Turns per second of wall time of random play, for half of `RATE_SECONDS` after as long a warm-up."""
-    from ludory import make_engine
+    from ludory.envs import make_engine
 
     engine = make_engine("Pokemon-v0", 32, seed=1, format=format, observation="none", workers=0, backend=backend)
     draw = np.random.default_rng(1)

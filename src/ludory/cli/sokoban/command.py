@@ -87,8 +87,8 @@ def bank(argv: list[str]) -> int:
 
     import numpy as np
 
-    from ludory import make_game
     from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
+    from ludory.envs import make_game
     from ludory.envs.sokoban.bank import RoomFile, of_split, room_hashes, write_bank
     from ludory.envs.sokoban.levels import alike
 

@@ -60,7 +60,7 @@ def run(argv: list[str]) -> int:
 
 
 def _read(name: str, count: int, seed: int, max_states: int) -> RoomSet:
-    from ludory import make_game
+    from ludory.envs import make_game
     from ludory.plugins import parse_spec
 
     if Path(name).exists():

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory import make_game
 from ludory.atomic import atomic_file
 from ludory.cache_folder import cache_directory
 from ludory.claims import claimed
@@ -35,7 +34,7 @@ from ludory.data import (
 )
 from ludory.data.dataset import NAMES
 from ludory.data.formats.battles import game_id
-from ludory.envs import Head
+from ludory.envs import Head, make_game
 from ludory.envs.pokemon import NETWORKS
 from ludory.envs.pokemon.observation import ENCODER_VERSION
 from ludory.envs.pokemon.vocab import VOCAB_SHA256

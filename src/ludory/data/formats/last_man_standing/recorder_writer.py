@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_engine, make_game
 from ludory.atomic import atomic_file
 from ludory.claims import claimed
 from ludory.data import Columns, TrajectoryDataset, TrajectoryHeader, from_table, game_starts, taken
-from ludory.envs import Engine, Game, State, first_legal
+from ludory.envs import Engine, Game, State, first_legal, make_engine, make_game
 from ludory.envs.arena.codec import FIELDS, HEADS, decode
 from ludory.envs.arena.constants import TICKS, UNIT_LENGTH, VISION
 from ludory.errors import DataError, IllegalActionError, ReplayError

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_game
 from ludory.data import Record
 from ludory.data.formats.json_fields import FieldError, boolean, count, finite, is_count
 from ludory.data.formats.json_records import LARGEST
-from ludory.envs import Game
+from ludory.envs import Game, make_game
 from ludory.envs.hanabi.variants import ObservationName
 from ludory.reading import shown
 

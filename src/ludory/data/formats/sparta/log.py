@@ -10,12 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_game
 from ludory.data import UNKNOWN_SEED, Columns, ExtraColumn, Problems, Record, TrajectoryHeader, header_of, json_records
 from ludory.data.formats.json_fields import is_count
 from ludory.data.formats.json_records import TORN
 from ludory.data.recording.search_columns import BLUEPRINT, OVERRIDE, PREVIOUS, VALUE_KNOWN, search_columns
-from ludory.envs import Game
+from ludory.envs import Game, make_game
 from ludory.errors import LogFormatError, OptionError
 from ludory.reading import shown
 

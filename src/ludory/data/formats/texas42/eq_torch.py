@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_engine
 from ludory.atomic import atomic_file
+from ludory.envs import make_engine
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import NELLO_HIGH, tiles_of
 from ludory.envs.texas42.worlds import Worlds, knowledge

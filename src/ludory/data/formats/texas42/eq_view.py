@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory import make_engine
-from ludory.envs import State
+from ludory.envs import State, make_engine
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.pictures.wording import result_words
 from ludory.envs.texas42.sight import Texas42Sight, look
