@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .algorithms.make import load, make_algorithm
     from .algorithms.tuned.plan import train
     from .envs.make import make_engine, make_game
+    from .registration import register
 
     __version__: str
 
@@ -42,6 +43,7 @@ __all__ = [
     "make_algorithm",
     "make_engine",
     "make_game",
+    "register",
     "train",
     "watch",
 ]

@@ -1,4 +1,4 @@
-"""Registers every game with Gymnasium and PettingZoo when they are imported, and not before.
+"""Registers games: those of this process, and every game with Gymnasium and PettingZoo when they are imported, and not before.
 
 Neither of them reads entry points. So `import ludory` adds a finder to `sys.meta_path` that lets them be imported as usual and then
 registers the ids of all games. Only names are registered; a game is imported when it is made.
@@ -14,6 +14,30 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:  # at run time, importing `importlib.abc` would take longer than all the rest of `import ludory`
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
+
+    from .envs.game import Game
+
+
+def register(id: str, game: Game | Callable[..., Game], summary: str = "") -> None:
+    """Give a game an id in this process, as a package gives it one for all: `make_game(id)`, `gymnasium.make(id)`, `make_algorithm(env=id)`.
+
+    Registering the id again replaces the game. Agents, networks and algorithms are registered by `ludory.plugins.agents.add` and so on.
+
+    Args:
+        id: a name with a version, such as "Mine-v0".
+        game: the game, or a function `make(**options)` that returns it.
+        summary: one line for `ludory list games`.
+
+    Raises:
+        PluginError: the id is not a name or a package has it, or `game` is neither a game nor a function.
+    """
+    from .envs.game import Game
+    from .plugins import games
+
+    games.add(id, (lambda: game) if isinstance(game, Game) else game, summary)
+    for name, tell in (("gymnasium", register_with_gymnasium), ("pettingzoo", register_with_pettingzoo)):
+        if name in sys.modules:
+            tell()
 
 
 def register_on_import() -> None:

@@ -9,16 +9,18 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from io import TextIOWrapper
+from pathlib import Path
 
 from ludory.algorithms.running.interrupt import exit_code, handled_by, raise_interrupt
-from ludory.errors import UnknownIdError
+from ludory.errors import OptionError, PluginError, UnknownIdError
 from ludory.plugins import commands, jobs
 
 from .guard import INPUT, answer, say
 from .stored import StoredPlaces
 
-USAGE = "usage: ludory [--help] [--version] [--debug] <command> ..."
+USAGE = "usage: ludory [--help] [--version] [--debug] [--plugin FILE] <command> ..."
 PIPE_CLOSED = 141
 """Exit code of a reader that went away, as shells count SIGPIPE."""
 
@@ -129,6 +131,9 @@ def _drop_output() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    while arguments[:1] == ["--plugin"]:
+        _load_plugin("".join(arguments[1:2]))
+        arguments = arguments[2:]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(help_text())
         return 0 if arguments else INPUT
@@ -138,7 +143,7 @@ def _run(arguments: list[str]) -> int:
         print(f"ludory {version('ludory')}")
         return 0
     if arguments[0].startswith("-"):
-        near = get_close_matches(arguments[0], ("--help", "--version", "--debug"), 1)
+        near = get_close_matches(arguments[0], ("--help", "--version", "--debug", "--plugin"), 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UnknownIdError(f"unknown option {arguments[0]!r}; {hint}{USAGE}")
     with StoredPlaces(arguments):
@@ -146,6 +151,30 @@ def _run(arguments: list[str]) -> int:
         if job in jobs or job in jobs.missing:
             return jobs.load(job).run(arguments[2:])
         return commands.load(arguments[0]).run(arguments[1:])
+
+
+def _load_plugin(file: str) -> None:
+    """Run a file of Python that registers things, such as by `ludory.register`.
+
+    It is a module like others: so its kernels are compiled once per machine, and its classes can be stored.
+    """
+    path = Path(file).resolve()
+    name = path.stem
+    if path.suffix != ".py" or not path.is_file() or not name.isidentifier():
+        raise OptionError(f"--plugin {file!r}: must be a file of Python with a name such as my_game.py")
+    taken = find_spec(name)
+    if taken is not None and taken.origin != str(path):
+        raise OptionError(f"--plugin {file!r}: Python has another module {name!r}; rename the file")
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[name])
+        except Exception as error:
+            del sys.modules[name]
+            raise PluginError(f"--plugin {file!r} is broken ({type(error).__name__}: {error}); mend it") from error
 
 
 def help_text() -> str:
@@ -162,6 +191,7 @@ def help_text() -> str:
             *lines,
             "",
             "`ludory <command> --help` tells more of one; --debug shows where an error came from.",
+            "--plugin FILE first runs a file of Python that registers games, agents or algorithms of yours.",
             "A URL such as s3://bucket/run may stand for a file or folder: --work DIR, --push-every SECONDS.",
         ]
     )
