@@ -38,7 +38,9 @@ assert ludory.evaluate([file], game="TicTacToe-v0", games=2, seed=1).returns.sha
 small = ["--num-envs", "2", "--n-steps", "4", "--hidden", "4"]
 assert main(["train", "ppo", "--env", "TicTacToe-v0", "--timesteps", "8", "--out", file, "--eval-games", "2", "--resume", *small]) == 0
 assert main(["eval", file, "random", "--game", "TicTacToe-v0", "--games", "2"]) == 0
-assert main(["watch", "TicTacToe-v0", file, "--html", page]) == 0
+game = r"{tmp_path / "game.json"}"
+assert main(["watch", "TicTacToe-v0", file, "--replay", game, "--html", page]) == 0
+assert main(["watch", game]) == main(["analyse", game]) == 0
 """
     python(code)
     assert (tmp_path / "game.html").exists()

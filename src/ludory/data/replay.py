@@ -207,6 +207,15 @@ def _as_list(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written in a replay")
 
 
+def is_replay(file: str | Path) -> bool:
+    """Whether a file begins like a replay."""
+    try:
+        with open(file, "rb") as handle:
+            return FORMAT.encode() in handle.read(200)
+    except OSError:
+        return False
+
+
 def read_replay(file: str | Path) -> Replay:
     """Read a replay.
 

@@ -104,8 +104,10 @@ def run(argv: list[str]) -> int:
 
 
 def _is_viewed_file(name: str) -> bool:
-    """Whether it is a file that a viewer shows; ids of games are no files."""
-    if not Path(name).is_file():
+    """Whether it is a file that a viewer shows; ids of games are no files, and replays need no viewer."""
+    from ludory.data.replay import is_replay
+
+    if not Path(name).is_file() or is_replay(name):
         return False
     from ludory.data.viewing.recorded_games import kinds_of
 

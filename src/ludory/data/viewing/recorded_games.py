@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ludory.data.columns import UNKNOWN_SEED
 from ludory.data.header import TrajectoryHeader
 from ludory.data.playthrough import ALL_SEATS, PlayedMove, as_tuples
-from ludory.data.replay import FORMAT, Replay, read_replay
+from ludory.data.replay import Replay, is_replay, read_replay
 from ludory.data.shards import MANIFEST, open_shard, read_manifest, shard_file, shard_header
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import DataError, IllegalActionError, OptionError, ReplayError, UnknownIdError
@@ -49,15 +49,6 @@ class RecordedGames(NamedTuple):
 def is_recording(folder: str | Path) -> bool:
     """Whether a folder holds a set of recorded games."""
     return (Path(folder) / MANIFEST).is_file()
-
-
-def is_replay(file: str | Path) -> bool:
-    """Whether a file begins like a replay."""
-    try:
-        with open(file, "rb") as handle:
-            return FORMAT.encode() in handle.read(200)
-    except OSError:
-        return False
 
 
 def kinds_of(place: str | Path) -> list[Kind]:
