@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from .offline.supervised_module import Course, Position, SupervisedModule
     from .ppo import PPO, PPOConfig
     from .ppo.loss import Coefficients, PPOMinibatch, ppo_loss
-    from .running.callbacks import MaybeCallback
+    from .running.callbacks import BetweenIterations, MaybeCallback
     from .running.folder_learner import FolderLearner
     from .running.folder_lock import FileLock, FolderLock
     from .running.interrupt import exit_code, stop_on_interrupt
+    from .running.metric_logs import Logger
     from .running.optimiser_state import load_adam, save_adam
     from .running.progress import figures_table
     from .running.threads import one_thread
@@ -55,6 +56,7 @@ __all__ = [
     "Algorithm",
     "AlgorithmConfig",
     "BCConfig",
+    "BetweenIterations",
     "CFRConfig",
     "Coefficients",
     "Course",
@@ -67,6 +69,7 @@ __all__ = [
     "Lanes",
     "Learner",
     "LearnerConfig",
+    "Logger",
     "MaybeCallback",
     "PPOConfig",
     "PPOMinibatch",

@@ -100,7 +100,7 @@ class PPO(Algorithm):
         self.value = make_privileged_value(self.config, self.game.facts, self.device)
         self.sampler.critic = self.value
         parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
-        self.optimizer = make_adam(parameters, lr=self.config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = make_adam(parameters, self.config.learning_rate)
         self.return_moments, self.reward_moments = RunningMoments(), RunningMoments()
         self.observation_moments = RunningMoments(self.game.facts.observation.size)
         if self.config.normalize_observations and self.game.facts.observation.bits:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ludory.plugins.requirements import imported
+
+if TYPE_CHECKING:
+    from ludory.algorithms.learner import Learner
 
 
 class Callback(Protocol):
@@ -48,7 +51,7 @@ MaybeCallback: TypeAlias = Callback | Function | Sequence[Callback | Function] |
 class BetweenIterations(Callback):
     """Base of callbacks that act between two iterations and read nothing of the steps, which are then not prepared for them."""
 
-    def init_callback(self, model: Any) -> None:
+    def init_callback(self, model: Learner) -> None:
         """Keep the learner."""
         self.model = model
 
@@ -81,7 +84,7 @@ class Callbacks(Callback):
         """Whether one of them may read `locals` of a step."""
         return any(map(_reads_steps, self._all))
 
-    def init_callback(self, model: Any) -> None:
+    def init_callback(self, model: Learner) -> None:
         """Hand the learner to all."""
         for one in self._all:
             one.init_callback(model)

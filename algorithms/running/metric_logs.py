@@ -54,7 +54,7 @@ class Logger:
         self.name_to_count: dict[str, int] = defaultdict(int)
         self.name_to_excluded: dict[str, tuple[str, ...]] = {}
 
-    def record(self, key: str, value: Any, exclude: str | tuple[str, ...] | None = None) -> None:
+    def record(self, key: str, value: object, exclude: str | tuple[str, ...] | None = None) -> None:
         """Set a metric; `exclude` names kinds of logs that do not get it: "stdout", "csv", "tensorboard"."""
         self.name_to_value[key] = value
         self.name_to_excluded[key] = exclude if isinstance(exclude, tuple) else (exclude or "",)

@@ -11,17 +11,17 @@ from torch.optim import Adam, Optimizer
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
-def make_adam(parameters: Iterable[Tensor], **options: Any) -> Adam:
-    """`Adam(parameters, **options)`, which takes a second less and 150 MB less, until its first step.
+def make_adam(parameters: Iterable[Tensor], learning_rate: float) -> Adam:
+    """`Adam(parameters, lr=learning_rate, eps=1e-5, fused=True)`, which takes a second less and 150 MB less, until its first step.
 
     PyTorch forbids its compiler to look into the method that takes parameters, and imports the compiler to tell it so.
     """
     guarded: Any = getattr(Optimizer.add_param_group, "__wrapped__", None)
     if guarded is None or hasattr(guarded, "__dynamo_disable"):
-        return Adam(parameters, **options)
+        return Adam(parameters, lr=learning_rate, eps=1e-5, fused=True)
     guarded.__dynamo_disable = guarded
     try:
-        return Adam(parameters, **options)
+        return Adam(parameters, lr=learning_rate, eps=1e-5, fused=True)
     finally:
         del guarded.__dynamo_disable
 

@@ -63,7 +63,7 @@ class VTrace(Algorithm):
         self.value = make_privileged_value(config, self.game.facts, self.device)
         self.sampler.critic = self.value
         self.parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
-        self.optimizer = make_adam(self.parameters, lr=config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = make_adam(self.parameters, config.learning_rate)
         self.replay = SequenceReplay(config.replay_rollouts, config.reuse, config.max_lag)
         self.version = 0
         """Gradient steps made."""

@@ -27,3 +27,17 @@ for id in algorithms.ids():
 print(*{"torch", "numpy", "numba", "gymnasium", "rich.console"} & set(sys.modules))
 """
     assert python(code) == ""
+
+
+def test_help_pages_of_commands_import_no_heavy_library() -> None:
+    code = """
+import contextlib, io, sys
+from ludory.cli import main
+from ludory.plugins import commands
+for id in commands.ids():
+    with contextlib.redirect_stdout(io.StringIO()) as page:
+        assert main([id, "--help"]) == 0
+    assert f"usage: ludory {id}" in page.getvalue()
+print(*{"torch", "numpy", "numba", "gymnasium", "pyarrow", "rich.console"} & set(sys.modules))
+"""
+    assert python(code) == ""

@@ -44,7 +44,7 @@ def words_of_unknown(name: str, value: Any) -> list[str]:
     return [] if value is None else [name, *(text_of(one) for one in (value if isinstance(value, list) else [value]))]
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A value of a file as one word."""
     return "none" if value is None else str(value)
 

@@ -7,12 +7,8 @@ from collections.abc import Callable
 from ludory.errors import PluginError
 from ludory.plugins import benchmarks
 
+from .common.guard import CLONE
 from .common.parser import jobs_shown
-
-CLONE = (
-    "Ludory's benchmarks are not in the installed package, they run from a clone of the repository; "
-    "type there: pip install -e . --config-settings editable_mode=compat"
-)
 
 
 def run(argv: list[str]) -> int:

@@ -21,6 +21,10 @@ INPUT, MACHINE, PLUGIN, FAULT = 2, 3, 4, 70
 """Exit codes: what was typed, or a file that was named; what the machine lacks; another package; Ludory itself.
 docs/reliability.md has them all."""
 
+CLONE = (
+    "Ludory's benchmarks are not in the installed package, they run from a clone of the repository; "
+    "type there: pip install -e . --config-settings editable_mode=compat"
+)
 LACKING = {
     errno.ENOSPC: "make room on the disk, or name another place",
     errno.EDQUOT: "your quota is used up: make room, or name another place",
@@ -63,6 +67,8 @@ def answer(error: Exception) -> Answer:
     text = str(error)
     if isinstance(error, LudoryError):
         return Answer(MACHINE if _lacks(error.__cause__) else INPUT, text)
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("ludory.benchmarks"):
+        return Answer(INPUT, CLONE)
     if isinstance(error, ModuleNotFoundError) and error.name and (command := install_command("ludory", error.name)):
         return Answer(
             INPUT, f"this needs the module {error.name.partition('.')[0]!r}, which is not installed; type: {command}"

@@ -87,6 +87,6 @@ def try_out(argv: list[str]) -> int:
 
 def tiny(argv: list[str]) -> int:
     """The small experiment, which is a benchmark; returns the exit code."""
-    from ludory.cli.bench import load
+    from ludory.benchmarks.text_games.spa_tiny import run as run_benchmark
 
-    return load("spa-tiny")(argv)
+    return run_benchmark(argv)
