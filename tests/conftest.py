@@ -7,10 +7,13 @@ takes more than `FAST_SECONDS` is named at the end. What it compiled is told apa
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import sys
 import warnings
 from collections.abc import Generator, Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -97,6 +100,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
     with few_steps("slow" not in item.keywords, patience=1.0):
         return (yield)
+
+
+@pytest.fixture(scope="session")
+def counts() -> ModuleType:
+    """`tools/counts.py`, which knows the names of the systems."""
+    spec = importlib.util.spec_from_file_location("counts", Path(__file__).parents[1] / "tools" / "counts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -12,16 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("src/ludory/__init__.py", "envs/__init__.py", "envs/game.py", "agents/__init__.py", "tools/counts.json")
-
-
-@pytest.fixture(scope="module")
-def counts() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("counts", ROOT / "tools" / "counts.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

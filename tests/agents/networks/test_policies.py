@@ -18,7 +18,6 @@ from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.table import Table
 from ludory.errors import CheckpointError, OptionError, UnknownIdError
 from ludory.plugins import networks
-from ludory.plugins.builtin import NETWORKS
 from ludory.plugins.source import arguments_of
 
 TINY = "HanabiTiny2P-v0"
@@ -39,9 +38,9 @@ OF_ONE_OBSERVATION = ("transcript",)
 every_policy = pytest.mark.parametrize(
     "id",
     [
-        entry.id
-        for entry in NETWORKS
-        if policy_class(entry.id).trained_by is None and "/" not in entry.id and entry.id not in OF_ONE_OBSERVATION
+        id
+        for id in networks.ids()
+        if policy_class(id).trained_by is None and "/" not in id and id not in OF_ONE_OBSERVATION
     ],
 )
 on_bits_and_floats = pytest.mark.parametrize("observation", OBSERVATIONS)
