@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from .evaluation.intervals import wilson
     from .evaluation.record import record
     from .make import make_agent
-    from .networks.build import ImportedPolicy, PolicySpec, build_policy, policy_of, saved_policy
+    from .networks.build import ImportedPolicy, PolicySpec, build_policy, complete, policy_of, saved_policy
     from .networks.import_sb3 import from_sb3, sb3_agent
     from .networks.layers.distribution import MaskedHeads
-    from .networks.layers.encoders import dense_encoder
+    from .networks.layers.encoders import dense_encoder, flat_encoder
     from .networks.layers.recurrent import GruStep, RecurrentPolicy
     from .networks.policies.gru import GruPolicy
     from .networks.policies.residual import ResidualBlock
     from .networks.policies.transformer import AttentionLayer, check_encoder
-    from .networks.policy import Policy, PolicyOutput, output_layers, refuse_not_finite
+    from .networks.policy import Policy, PolicyOutput, numpy_to_bits, output_layers, refuse_not_finite
     from .neural import NeuralAgent
     from .random import RandomAgent
     from .search.belief import Belief, Draw, GameBeliefs
@@ -76,12 +76,15 @@ __all__ = [
     "build_policy",
     "check_count",
     "check_encoder",
+    "complete",
     "cross_play",
     "dense_encoder",
     "evaluate",
+    "flat_encoder",
     "from_sb3",
     "make_agent",
     "make_blueprint",
+    "numpy_to_bits",
     "output_layers",
     "policy_of",
     "record",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .distill.config import DistillConfig
     from .distill.distill import Distill
     from .learner import Learner, game_to_load, needed_game
-    from .losses.returns import Advantages, Steps, gae, normalise, upgo
+    from .losses.returns import Advantages, ClosedIndex, Steps, affine_scan, close_holes, gae, normalise, upgo
     from .make import load, make_algorithm
     from .offline.config import SupervisedConfig
     from .offline.supervised import PRECISIONS, SupervisedAlgorithm
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .running.folder_learner import FolderLearner
     from .running.folder_lock import FileLock, FolderLock
     from .running.interrupt import exit_code, stop_on_interrupt
-    from .running.metric_logs import Logger
+    from .running.metric_logs import CSVLog, Logger, table_beside
     from .running.optimiser_state import load_adam, save_adam
     from .running.progress import figures_table
     from .running.threads import one_thread
@@ -58,6 +58,8 @@ __all__ = [
     "BCConfig",
     "BetweenIterations",
     "CFRConfig",
+    "CSVLog",
+    "ClosedIndex",
     "Coefficients",
     "Course",
     "Distill",
@@ -85,6 +87,8 @@ __all__ = [
     "SupervisedModule",
     "VTrace",
     "VTraceConfig",
+    "affine_scan",
+    "close_holes",
     "exit_code",
     "export_sb3",
     "figures_table",
@@ -105,6 +109,7 @@ __all__ = [
     "ppo_loss",
     "save_adam",
     "stop_on_interrupt",
+    "table_beside",
     "train_to_file",
     "upgo",
 ]

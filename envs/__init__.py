@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from .engine.kernel_engine import KernelEngine, few_steps
     from .engine.parallel import run_parts
     from .engine.pool_worker import ArraySpec, EnvironmentFault, GameBlocks
-    from .engine.pooled_engine import PooledEngine
+    from .engine.pooled_engine import POOL_OPTIONS, PooledEngine
     from .engine.process_pool import OnCrash, ProcessPool
     from .engine.protocol import Array, Engine, on_host
     from .engine.snapshot import identity, read_arrays, write_snapshot
+    from .engine.storage import new_records
     from .game import (
         Box,
         Chance,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from .make import EnvLike, NamedGame, make_engine, make_game, start_games
     from .options import check_choice, check_flag, check_range, integer_array, read_options, refuse_unknown
     from .rooms import SPLITS, check_split, room_hash, split_of
-    from .seats.player import Memory, Player
+    from .seats.player import Memory, Player, memory_of_new_games, named_arrays, put
     from .seats.table import Table, first_legal
     from .text.presets import preset_of
     from .text.prompts import TextPrompts, checked_style, codec_of
@@ -69,6 +70,7 @@ __all__ = [
     "EPISODE",
     "KEY",
     "NEW_GAME",
+    "POOL_OPTIONS",
     "SPLITS",
     "STREAM",
     "Array",
@@ -135,10 +137,14 @@ __all__ = [
     "kernel",
     "make_engine",
     "make_game",
+    "memory_of_new_games",
     "mix",
+    "named_arrays",
+    "new_records",
     "on_host",
     "parse_reply",
     "preset_of",
+    "put",
     "read_arrays",
     "read_options",
     "refuse_unknown",

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 import ludory
-from ludory.agents.networks.policy import numpy_to_bits
+from ludory.agents import numpy_to_bits
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
 from ludory.envs.kernels import kernel

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .formats.game_format import CheckedGames, GameFormat, StoredGames
     from .formats.json_records import Problems, Record, json_records
     from .header import ExtraColumn, TrajectoryHeader, header_of
+    from .replay import record_replay, write_replay
     from .shards import MANIFEST, metadata_texts, open_shard, read_manifest, read_rows, write_dataset
     from .split import SPLITS, in_split_by_number
     from .viewing.game_rows import GameRow
@@ -48,9 +49,11 @@ __all__ = [
     "open_shard",
     "read_manifest",
     "read_rows",
+    "record_replay",
     "taken",
     "used_column",
     "write_dataset",
+    "write_replay",
 ]
 
 __getattr__, __dir__ = published_by(__name__)
