@@ -18,7 +18,7 @@ from .agent import Agent
 _log = logging.getLogger(__name__)
 
 
-def make_agent(spec: Any, game: str | Game) -> Agent:
+def make_agent(spec: object, game: str | Game) -> Agent:
     """The agent that `spec` names, for `game` (an id or a `Game`). An `Agent` is returned as it is, a trained model as its agent.
 
     A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`) or of

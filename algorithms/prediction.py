@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
@@ -20,7 +20,7 @@ TRIAL_DECISIONS = 100
 """Decisions of a game of random moves after which its actions count as always legal."""
 
 
-def legal_masks(action_masks: Any, count: int, facts: GameFacts) -> NDArray[np.bool_]:
+def legal_masks(action_masks: ArrayLike, count: int, facts: GameFacts) -> NDArray[np.bool_]:
     """Masks bool (count, A) of the observations of `predict`; None: every action is legal.
 
     Raises:
@@ -47,7 +47,7 @@ def legal_masks(action_masks: Any, count: int, facts: GameFacts) -> NDArray[np.b
     return masks
 
 
-def fresh_memory(policy: Policy, memory: Any, starts: Any, device: torch.device) -> Tensor | None:
+def fresh_memory(policy: Policy, memory: Any, starts: ArrayLike, device: torch.device) -> Tensor | None:
     """`memory` (m, size), an array or tensor, as a tensor on `device`; reset in the rows where `starts` (m,) is true."""
     if memory is None:
         return None

@@ -483,7 +483,7 @@ class Game:
             told |= conventions(self.engine_options[name])
         object.__setattr__(self, "conventions", told)
 
-    def __deepcopy__(self, memo: Any) -> Game:
+    def __deepcopy__(self, memo: dict[int, object]) -> Game:
         return self  # nothing of it changes
 
     def __reduce__(self) -> tuple[Any, ...]:

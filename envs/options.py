@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError, UnknownOptionError
 
@@ -47,25 +47,25 @@ def refuse_unknown(game: str, what: str, given: Iterable[str], known: tuple[str,
             raise OptionError(f"{game} has no {what} {key!r}; did you mean {near[0]!r}? (it has {', '.join(known)})")
 
 
-def check_range(name: str, value: Any, low: int, high: int) -> None:
+def check_range(name: str, value: object, low: int, high: int) -> None:
     """Refuse a value that is not an integer from `low` to `high`."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise OptionError(f"{name}={value!r}: must be an integer from {low} to {high}")
 
 
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a value that is not one of `allowed`."""
     if value not in allowed:
         raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
 
 
-def check_flag(name: str, value: Any) -> None:
+def check_flag(name: str, value: object) -> None:
     """Refuse a value that is not a bool."""
     if not isinstance(value, bool):
         raise OptionError(f"{name}={value!r}: must be True or False")
 
 
-def integer_array(name: str, values: Any) -> NDArray[np.int64]:
+def integer_array(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """`values` as int64.
 
     Raises:

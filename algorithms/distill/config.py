@@ -128,6 +128,6 @@ class DistillConfig(OfflineConfig):
         )
 
 
-def tuple_or(value: Any) -> Any:
+def tuple_or(value: object) -> Any:
     """A list as a tuple."""
     return tuple(value) if isinstance(value, list) else value

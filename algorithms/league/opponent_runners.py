@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ludory.agents import Agent, Policy
@@ -75,7 +76,7 @@ class OpponentRunner(Protocol):
     def observe_action(self, games: Tensor, seats: Tensor, actions: Tensor) -> None:
         """In `games`, in which seats take turns, `seats` are about to play `actions` (m, H)."""
 
-    def reset(self, games: Any) -> None:
+    def reset(self, games: ArrayLike) -> None:
         """New games begin in `games`."""
 
     def state(self) -> dict[str, Tensor]:
@@ -218,7 +219,7 @@ class OpponentRunners:
             self._runners[name].prepare(self._typical)
         return self._runners[name]
 
-    def reset(self, games: Any) -> None:
+    def reset(self, games: ArrayLike) -> None:
         """New games begin in `games`."""
         for runner in self._runners.values():
             runner.reset(games)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ludory.envs.engine.protocol import Array, Engine, on_host
@@ -57,13 +58,13 @@ class Lanes(Protocol):
         """Observations like those to come, given those of all lanes; compiled networks adapt to them."""
         return observation
 
-    def observe_seat(self, seat: int, rows: Any) -> Tensor:
+    def observe_seat(self, seat: int, rows: ArrayLike) -> Tensor:
         """Observations of `seat` in the games `rows`."""
 
     def critic(self, lanes: Tensor | None = None) -> Tensor:
         """Input of a privileged value of the deciding seats: bits (lanes, bytes) or floats (lanes, size)."""
 
-    def critic_of_seat(self, seat: int, rows: Any) -> Tensor:
+    def critic_of_seat(self, seat: int, rows: ArrayLike) -> Tensor:
         """As `critic`, of `seat` in the games `rows`."""
 
     def legal(self) -> Tensor:
@@ -145,11 +146,11 @@ class EngineLanes(Lanes):
         """As `Lanes.seats`: whose turn it is."""
         return torch.as_tensor(self.engine.to_move).long()
 
-    def observe_seat(self, seat: int, rows: Any) -> Tensor:
+    def observe_seat(self, seat: int, rows: ArrayLike) -> Tensor:
         """As `Lanes.observe_seat`."""
         return self._seen(seat, rows)
 
-    def critic_of_seat(self, seat: int, rows: Any) -> Tensor:
+    def critic_of_seat(self, seat: int, rows: ArrayLike) -> Tensor:
         """As `Lanes.critic_of_seat`."""
         return self._critic(seat, rows)
 

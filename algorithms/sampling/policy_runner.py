@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ludory.agents.networks.fast.compiled_mlp import CompiledForward, can_compile
@@ -68,13 +69,13 @@ class PolicyRunner:
         """(lanes, P) last moves, the deciding seat's first; None for policies that do not take them."""
         return None if self.previous is None else from_seat(self.previous[games], seats)
 
-    def observe_action(self, rows: Any, seats: Any, actions: Any) -> None:
+    def observe_action(self, rows: ArrayLike, seats: ArrayLike, actions: ArrayLike) -> None:
         """Called before seats play `actions` in the games `rows`."""
         if self.previous is not None:
             where = (torch.as_tensor(part, device=self.previous.device) for part in (rows, seats))
             self.previous[tuple(where)] = torch.as_tensor(actions, device=self.previous.device).long()
 
-    def reset(self, rows: Any) -> None:
+    def reset(self, rows: ArrayLike) -> None:
         """Reset the memories of the games `rows`."""
         if self.memory is not None and self._initial is not None:
             self.memory[torch.as_tensor(rows, device=self.memory.device)] = self._initial

@@ -62,7 +62,7 @@ class GymnasiumEnvironment(AdaptedEnvironment):
         if not (terminated or truncated):
             self._masks.write(self.mask(seen, info), row.legal[0])
 
-    def mask(self, seen: Any, info: Mapping[str, Any]) -> Any:
+    def mask(self, seen: object, info: Mapping[str, Any]) -> Any:
         """The legal actions, one mask or one per head; None if the environment does not say."""
         mask = self.observations.mask(seen)
         mask = info.get(MASK) if mask is None else mask

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.chance import EPISODE, STREAM, hash_rows
 from ludory.envs.game import Game, GameFacts, State
@@ -49,7 +49,7 @@ class EngineBase(ABC):
         games = f"{self.num_games:,} game{'' if self.num_games == 1 else 's'}"
         return f"<{type(self).__name__} of {self.game.name}: {games}, seed {self.seed}>"
 
-    def tensor(self, values: Any) -> Array:
+    def tensor(self, values: ArrayLike) -> Array:
         """`values` as an array on this engine's device, not copied if they are there already."""
         return np.asarray(values)
 
@@ -130,14 +130,14 @@ class EngineBase(ABC):
             return self.alive & self._copied(self.state.deciding, "bool")
         return self.alive
 
-    def play(self, actions: Any, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
+    def play(self, actions: ArrayLike, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
         """Step, and return masks and observations of the seats to move; see `Engine.play`."""
         self.step(actions)
         masks, seen = out or (None, None)
         return NextTurn(self.legal(out=masks), self.observe(packed=packed, out=seen))
 
     @abstractmethod
-    def step(self, actions: Any, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
 
     @abstractmethod
@@ -157,7 +157,7 @@ class EngineBase(ABC):
     def __copy__(self) -> Self:
         return self.__deepcopy__({})
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         self.game.need("a copy of an engine", "clones")
         return self.clone()
 

@@ -6,27 +6,27 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ludory.envs.game import Game, GameFacts, ObservationSpec
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
 
-def checked_num_games(num_games: Any) -> int:
+def checked_num_games(num_games: object) -> int:
     """`num_games` as an int of at least 1."""
     if not isinstance(num_games, int | np.integer) or num_games < 1:
         raise OptionError(f"num_games={num_games!r}: must be an integer of at least 1")
     return int(num_games)
 
 
-def checked_seed(seed: Any) -> int:
+def checked_seed(seed: object) -> int:
     """`seed` as an int from 0 to 2**63 - 1."""
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         raise OptionError(f"seed={seed!r}: must be an integer from 0 to 2**63 - 1")
     return int(seed)
 
 
-def checked_rows(rows: Any, count: int) -> NDArray[np.int64]:
+def checked_rows(rows: ArrayLike, count: int) -> NDArray[np.int64]:
     """Game numbers in 0..count-1, from a list of them or a bool array (count,)."""
     array = np.asarray(rows)
     if array.dtype == bool and array.shape == (count,):
@@ -48,7 +48,7 @@ def distinct_rows(rows: Any, count: int) -> NDArray[np.int64]:
     return array
 
 
-def checked_seats(seat: Any, count: int, facts: GameFacts) -> NDArray[np.int64]:
+def checked_seats(seat: ArrayLike, count: int, facts: GameFacts) -> NDArray[np.int64]:
     """Seats (count,), from one seat or an array of them."""
     array = np.asarray(seat)
     if array.dtype.kind not in "iu" or array.shape not in ((), (count,)):
@@ -162,7 +162,7 @@ def filled(out: Values | None, values: Values) -> Values:
     return out
 
 
-def check_out(out: Any, shape: tuple[int, ...], dtype: Any) -> None:
+def check_out(out: Any, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Refuse an array `out` that a result of this shape and dtype cannot be written to."""
     found = tuple(getattr(out, "shape", ())), getattr(out, "dtype", type(out).__name__)
     contiguous = out.is_contiguous() if hasattr(out, "is_contiguous") else found[0] == () or out.flags.c_contiguous

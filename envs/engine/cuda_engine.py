@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ludory.envs.chance import redeal_streams
@@ -102,7 +102,7 @@ class CudaEngine(EngineBase):
         """The state in the form in which kernels take it."""
         return self._fields
 
-    def tensor(self, values: Any) -> Tensor:
+    def tensor(self, values: ArrayLike) -> Tensor:
         """`values` on this engine's device, not copied if they are there already."""
         if isinstance(values, np.ndarray) and not values.flags.writeable:
             values = values.copy()
@@ -138,7 +138,7 @@ class CudaEngine(EngineBase):
     def _row_tensor(self, rows: NDArray[np.int64]) -> Tensor:
         return self._all_rows if rows is self._all else self.tensor(rows)
 
-    def step(self, actions: Any, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
         chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen))
@@ -189,7 +189,7 @@ class CudaEngine(EngineBase):
         kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
         return filled(out, self._seen(kernel, critic_spec(self.game), seat, rows, packed))
 
-    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> Tensor:
+    def used(self, actions: ArrayLike, seat: Any | None = None, rows: Any | None = None) -> Tensor:
         """Which heads have an effect; see `Engine.used`."""
         chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen), seat is not None)
@@ -234,7 +234,7 @@ class CudaEngine(EngineBase):
         self._launch(self._bound.turn_tiles, tiles * int(np.prod(TILE_THREADS)), TILE_THREADS, columns, out)
         return out.view(count, *spec.shape)
 
-    def gather(self, rows: Any) -> Self:
+    def gather(self, rows: ArrayLike) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
         chosen = checked_rows(_off_device(rows), self.num_games)
         where = self.tensor(chosen)
@@ -248,7 +248,7 @@ class CudaEngine(EngineBase):
     def _arguments(self) -> dict[str, Any]:
         return super()._arguments() | {"device": self.device}
 
-    def redeal(self, seat: Any, seed: int) -> None:
+    def redeal(self, seat: ArrayLike, seed: int) -> None:
         """Draw anew what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)
         check_started(self.facts, self._started, self._all)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.chance import EPISODE, KEY, STREAM, hash_rows
 from ludory.envs.game import Game
@@ -217,7 +217,7 @@ class ExternalEngine(EngineBase):
             state.seat_terminated[over] = state.terminated[over, None]
         state.alive[over] = False
 
-    def step(self, actions: Any, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
         rows = self._all if rows is None else distinct_rows(rows, self.num_games)
         chosen = self._checked_actions(actions, rows)
@@ -315,14 +315,14 @@ class ExternalEngine(EngineBase):
         check_packable(self.facts, self.facts.critic_spec if critic else self.facts.observation)
         return np.packbits(seen.reshape(*seen.shape[:axes], -1), axis=-1)
 
-    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
+    def used(self, actions: ArrayLike, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
         """Which heads have an effect: the engine assumes all heads of a seat that must act; see `Engine.used`."""
         given, (rows, seats) = np.asarray(actions), self._rows_and_seats(seat, rows)
         check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows), seat is not None)
         acting = self.deciding[rows] if seats is None else self.deciding[rows, seats]
         return np.repeat(acting[..., None], len(self.facts.heads), axis=-1)
 
-    def gather(self, rows: Any) -> Self:
+    def gather(self, rows: ArrayLike) -> Self:
         """Copy chosen games into a new batch; refused unless a subclass overrides it."""
         self._refuse("copying an engine", "gather", "clones")
 
@@ -334,7 +334,7 @@ class ExternalEngine(EngineBase):
             "threads": self.threads,
         }
 
-    def redeal(self, seat: Any, seed: int) -> None:
+    def redeal(self, seat: ArrayLike, seed: int) -> None:
         """Draw anew what `seat` does not know; refused unless a subclass overrides it."""
         self._refuse("redeal", "redeal", "redeals")
 

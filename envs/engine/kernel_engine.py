@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core.errors import NumbaError
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind_fields
@@ -207,7 +207,7 @@ class KernelEngine(EngineBase):
         self._started[rows] = True
         self._ready = self._ready or bool(self._started.all())
 
-    def step(self, actions: Any, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
         part = rows is not None
         rows = distinct_rows(rows, self.num_games) if part else self._all
@@ -216,7 +216,7 @@ class KernelEngine(EngineBase):
             self._records["rewards"] = 0
         self.run(self._bound.step_rows, len(rows), *self.kernel_state, rows, chosen, self._masks)
 
-    def play(self, actions: Any, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
+    def play(self, actions: ArrayLike, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
         """Step, and return masks and observations of the seats to move; see `Engine.play`."""
         if self.facts.simultaneous:  # every seat sees: nothing to gain from doing a game at a time
             return super().play(actions, packed, out)
@@ -299,7 +299,7 @@ class KernelEngine(EngineBase):
         self.run(kernel, len(rows), *self.kernel_state, rows, seats, seen)
         return filled(out, np.packbits(seen, axis=1)) if packed else seen
 
-    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
+    def used(self, actions: ArrayLike, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
         """Which heads have an effect; see `Engine.used`."""
         rows = self._all if rows is None else checked_rows(rows, self.num_games)
         chosen, count, heads = np.asarray(actions), len(rows), len(self.facts.heads)
@@ -337,7 +337,7 @@ class KernelEngine(EngineBase):
             *self.kernel_state, rows, seats, words, self.facts.observation.size, out, start, stop
         )
 
-    def gather(self, rows: Any) -> Self:
+    def gather(self, rows: ArrayLike) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
         rows = checked_rows(rows, self.num_games)
         other = object.__new__(type(self))
@@ -382,7 +382,7 @@ class KernelEngine(EngineBase):
         other._row_seconds, other._modules = {}, {}
         return other
 
-    def redeal(self, seat: Any, seed: int) -> None:
+    def redeal(self, seat: ArrayLike, seed: int) -> None:
         """Draw anew what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)
         check_started(self.facts, self._started, self._all)

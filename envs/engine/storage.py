@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ludory.envs.game import Field, Game, State
 from ludory.errors import OptionError
@@ -34,7 +34,7 @@ def own_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     return {name: spec for name, spec in fields.items() if not spec.shared}
 
 
-def aligned_empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+def aligned_empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """An array without content that starts at a multiple of 64 bytes, as XLA asks of memory that it takes without a copy."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError
 
@@ -30,7 +30,7 @@ def directions_of(action: int, success_rate: float) -> tuple[tuple[int, float], 
     return ((action, success_rate), ((action + 3) % 4, aside), ((action + 1) % 4, aside))
 
 
-def transitions(room: Any, success_rate: float) -> list[list[tuple[Transition, ...]]]:
+def transitions(room: ArrayLike, success_rate: float) -> list[list[tuple[Transition, ...]]]:
     """`[cell][action]`: up to three outcomes with positive probability, merged where they lead to the same cell.
 
     Goal and holes have no outcomes: the game is over there.
@@ -66,7 +66,7 @@ def _neighbours(size: int) -> NDArray[np.int64]:
     return np.array([[_next_cell(cell, way, size) for way in range(4)] for cell in range(size * size)])
 
 
-def optimal_values(rooms: Any, success_rate: float, horizon: int) -> NDArray[np.float64]:
+def optimal_values(rooms: ArrayLike, success_rate: float, horizon: int) -> NDArray[np.float64]:
     """[n, horizon + 1, N * N]: the probability of reaching the goal from each cell with 0, 1, ..., `horizon` actions left.
 
     Finite-horizon value iteration for a player that sees every slip. rooms: codes [n, N, N].
@@ -90,19 +90,21 @@ def action_values(values: NDArray[np.float64], ways: NDArray[np.int64], success_
     return expected
 
 
-def expected_values(room: Any, success_rate: float, values: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
+def expected_values(
+    room: ArrayLike, success_rate: float, values: NDArray[np.float64], cell: int
+) -> NDArray[np.float64]:
     """(4,): the probability of reaching the goal after each action in `cell`; `values` (N * N,) are those with one action less."""
     ways = _neighbours(len(np.asarray(room)))[[cell]]
     found: NDArray[np.float64] = action_values(values[None], ways, success_rate)[0, 0]
     return found
 
 
-def optimal_action(room: Any, success_rate: float, values: NDArray[np.float64], cell: int) -> int:
+def optimal_action(room: ArrayLike, success_rate: float, values: NDArray[np.float64], cell: int) -> int:
     """The best action in `cell`, the first of equals; `values` as for `expected_values`."""
     return int(expected_values(room, success_rate, values, cell).argmax())
 
 
-def optimum(room: Any, success_rate: float, horizon: int) -> float:
+def optimum(room: ArrayLike, success_rate: float, horizon: int) -> float:
     """The largest probability with which a player who sees every slip reaches the goal in at most `horizon` actions.
 
     It bounds players that commit to several actions at once from above.
@@ -122,7 +124,7 @@ def optimum(room: Any, success_rate: float, horizon: int) -> float:
     return float(optimal_values(cells[None], success_rate, horizon)[0, horizon, start])
 
 
-def random_walk(room: Any, horizon: int) -> float:
+def random_walk(room: ArrayLike, horizon: int) -> float:
     """The probability with which uniformly random actions reach the goal in at most `horizon` actions.
 
     It is the same for every success rate, since a uniform direction stays uniform.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ludory.envs import Array, Engine, checked_seats
 from ludory.errors import OptionError
@@ -24,7 +25,7 @@ class OwnHand(NamedTuple):
     """uint8 (N, h): PLAYABLE (0), DEAD (1), OTHER (2); 255 = empty slot."""
 
 
-def own_hand(engine: Engine, seat: Any) -> OwnHand:
+def own_hand(engine: Engine, seat: ArrayLike) -> OwnHand:
     """The cards of `seat`, one or (N,) integers, and whether they are playable or dead.
 
     A card is playable if it is the next card of its stack. It is dead if it can never be played: it is already on the stack, or all

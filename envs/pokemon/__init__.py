@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from ludory.envs import FactNames, Game, GameFacts, Head, ObservationSpec, check_choice, check_range, flat_segments
 
@@ -23,7 +22,7 @@ def make_game(
     gimmick: Gimmick = "native",
     observation: str = "entity",
     slot_order: SlotOrder = "request",
-    teams: Any = None,
+    teams: object = None,
     max_turns: int = 1000,
     preview: str = "choose",
 ) -> Game:

@@ -15,10 +15,9 @@ Both number a team as it is at the start of a battle. poke-env's -1 (forfeit) an
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, MOVES, SLOTS, Gimmick, gimmick_groups, num_actions
 from ludory.errors import OptionError
@@ -41,7 +40,7 @@ def _table(gen: int, gimmick: Gimmick) -> Actions:
     return table
 
 
-def to_poke_env(actions: Any, gen: int, gimmick: Gimmick = "native") -> Actions:
+def to_poke_env(actions: ArrayLike, gen: int, gimmick: Gimmick = "native") -> Actions:
     """poke-env's numbers of our `actions`, an integer or an array; same shape.
 
     Raises:
@@ -57,7 +56,7 @@ def to_poke_env(actions: Any, gen: int, gimmick: Gimmick = "native") -> Actions:
     return found
 
 
-def from_poke_env(actions: Any, gen: int, gimmick: Gimmick = "native") -> Actions:
+def from_poke_env(actions: ArrayLike, gen: int, gimmick: Gimmick = "native") -> Actions:
     """Our numbers of poke-env's `actions`, an integer or an array; same shape. The inverse of `to_poke_env`.
 
     Raises:

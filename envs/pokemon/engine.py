@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs import (
     EPISODE,
@@ -246,7 +246,7 @@ class PokemonEngine(PooledEngine):
                 found |= dict(zip(mine, self.pool.call(block.start, "logs", mine), strict=True))
         return [found[row] for row in wanted.tolist()]
 
-    def advise(self, player: str, rows: Any, seat: int) -> NDArray[np.int64]:
+    def advise(self, player: str, rows: ArrayLike, seat: int) -> NDArray[np.int64]:
         """Actions (m,) that a player of poke-env, by the name of its class, chooses for `seat` in the games `rows`.
 
         Raises:
@@ -271,7 +271,7 @@ class PokemonEngine(PooledEngine):
 
     # ---- copies
 
-    def gather(self, rows: Any) -> Self:
+    def gather(self, rows: ArrayLike) -> Self:
         """Copy the games `rows`, repeats allowed, with what their seats have seen. Copies run in this process where this engine does."""
         rows = checked_rows(rows, self.num_games)
         lane = self.pool.block

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ludory.envs.engine.protocol import Array, Engine
 
@@ -18,7 +19,7 @@ class Arrays(Protocol):
     def arange(self, count: int) -> Array:
         """0..count-1, int64."""
 
-    def asarray(self, values: Any) -> Array:
+    def asarray(self, values: ArrayLike) -> Array:
         """`values` on this device, not copied if they are there already."""
 
     def copy(self, array: Array) -> Array:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.atomic import atomic_file
 from ludory.cache_folder import cache_directory
@@ -211,7 +211,7 @@ def read_bank(path: str | Path) -> RoomFile:
     return bank._replace(codes=rooms)
 
 
-def given_rooms(rooms: Any) -> NDArray[np.uint8]:
+def given_rooms(rooms: ArrayLike) -> NDArray[np.uint8]:
     """Rooms (n, R, C) from an array of codes, a bank (.npz), packed levels, a level file, or a folder of level files.
 
     Raises:

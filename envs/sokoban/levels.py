@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.atomic import atomic_file
 from ludory.envs import check_choice, integer_array
@@ -22,7 +22,7 @@ from .state import BOX, BOX_ON_TARGET, FLOOR, IS_DEAD, PLAYER, PLAYER_ON_TARGET,
 _TARGETS = (TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET)
 
 
-def checked_rooms(name: str, rooms: Any, boxes: int | None = None) -> NDArray[np.uint8]:
+def checked_rooms(name: str, rooms: ArrayLike, boxes: int | None = None) -> NDArray[np.uint8]:
     """Rooms as uint8 (n, R, C), from codes 0..6 of one or many rooms.
 
     name: what the rooms are called in errors. boxes: how many each room must have; None: as many as it has targets.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.atomic import atomic_file
 from ludory.envs import (
@@ -98,7 +98,7 @@ def relabelled(puzzle: NDArray[Any]) -> NDArray[np.uint8]:
     return np.array([names[value] for value in flat.tolist()], np.uint8).reshape(np.shape(puzzle))
 
 
-def puzzle_hash(puzzle: Any) -> int:
+def puzzle_hash(puzzle: ArrayLike) -> int:
     """`ludory.envs.rooms.room_hash` of a puzzle [N, N]; puzzles that differ in the names of their values have the same."""
     return room_hash([np.asarray(puzzle, np.uint8)], relabel=relabelled)
 

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs import batch_kernel, kernel
 from ludory.errors import OptionError
@@ -125,7 +124,7 @@ def search_all(grids, counts, solutions, most, box, used, stack):
         counts[k] = search(grids[k], used, stack, box, most, solutions[k])
 
 
-def solve_all(puzzles: Any, most: int = 2) -> tuple[NDArray[np.int64], Grid]:
+def solve_all(puzzles: ArrayLike, most: int = 2) -> tuple[NDArray[np.int64], Grid]:
     """Number of solutions of each puzzle [n, N, N], counted up to `most`, and the first solution of each.
 
     The number is -1 where a value stands twice in a row, column or box.
@@ -138,12 +137,12 @@ def solve_all(puzzles: Any, most: int = 2) -> tuple[NDArray[np.int64], Grid]:
     return counts, solutions
 
 
-def count_solutions(puzzle: Any, most: int = 2) -> int:
+def count_solutions(puzzle: ArrayLike, most: int = 2) -> int:
     """Number of solutions of a puzzle [N, N] with 0 for blanks, counted up to `most`; 0 also where it contradicts itself."""
     return max(int(solve_all(np.asarray(puzzle)[None], most)[0][0]), 0)
 
 
-def solve(puzzle: Any) -> Grid:
+def solve(puzzle: ArrayLike) -> Grid:
     """A solution int8 [N, N] of a puzzle with 0 for blanks.
 
     Raises:

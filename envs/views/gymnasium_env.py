@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
@@ -113,7 +113,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
             self.render()
         return self._policy_seats.observe()[0], self._info()
 
-    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: ArrayLike) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Play one action; returns observation, the reward of the policy's seat, terminated, truncated and info.
 
         Raises:

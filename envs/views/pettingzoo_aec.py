@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import parallel_to_aec
 
@@ -64,7 +65,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         """
         return self._seen(self.seat_of(agent))
 
-    def step(self, action: Any) -> None:
+    def step(self, action: ArrayLike) -> None:
         """Play the action of `agent_selection`; None once the game is over.
 
         Raises:

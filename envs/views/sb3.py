@@ -165,7 +165,7 @@ class GameVecEnv(CopiedWhole, VecEnv):
             return [partial(self._mask_of, row) for row in rows]
         return [getattr(self.vector_env, attr_name)] * len(rows)
 
-    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: Indices = None) -> None:
         """Set an attribute of the vector environment, which all rows share.
 
         Raises:

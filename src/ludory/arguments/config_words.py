@@ -24,7 +24,7 @@ def print_config(prog: str, values: dict[str, Any]) -> None:
     sys.stdout.write(write_config(shown, f"{prog} --config FILE"))
 
 
-def words_of(option: Option, value: Any) -> list[list[str]]:
+def words_of(option: Option, value: object) -> list[list[str]]:
     """A value of a file as it would be typed."""
     if option.is_flag:
         if not isinstance(value, bool):
@@ -37,7 +37,7 @@ def words_of(option: Option, value: Any) -> list[list[str]]:
     return [[text_of(one) for one in values]]
 
 
-def words_of_unknown(name: str, value: Any) -> list[str]:
+def words_of_unknown(name: str, value: object) -> list[str]:
     """A value of a file as it would be typed for an option that another parser reads."""
     if isinstance(value, bool):
         return [name if value else "--no-" + name[2:]]
@@ -49,7 +49,7 @@ def text_of(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def as_typed_default(option: Option, value: Any) -> Any:
+def as_typed_default(option: Option, value: object) -> Any:
     """A default as it would be typed, where the field reads its text itself."""
     return ",".join(map(str, value)) if option.kind is None and isinstance(value, tuple) else value
 

@@ -60,7 +60,7 @@ def by_tyro(
 
 
 def show_help(
-    kind: type[Any], prog: str, markers: Sequence[Any] = (), default: Any = None, description: str | None = None
+    kind: type[Any], prog: str, markers: Sequence[Any] = (), default: object = None, description: str | None = None
 ) -> None:
     """Print the help page."""
     page = _Page(sys.stdout)

@@ -142,7 +142,7 @@ class RayWorkers:
         """As `Workers.start`."""
         return RayPending(self._ray, self._alone.remote(cloudpickle.dumps(function), task))
 
-    def lend(self, value: Any) -> RayLent:
+    def lend(self, value: object) -> RayLent:
         """As `Workers.lend`: in the object store of this machine."""
         return RayLent(self._ray.put(value))
 

@@ -68,7 +68,7 @@ class Workers(Protocol):
     def start(self, function: Callable[[T], Any], task: T) -> Pending:
         """Start `function(task)` alone; a lost worker is told, and it is for the caller to start again."""
 
-    def lend(self, value: Any) -> Lent:
+    def lend(self, value: object) -> Lent:
         """As `share`, for values of which a task may need a few: it fetches those that it asks for.
 
         It must be in a task or an argument: inside of a function that is sent, Ray does not know of it, and `get` never returns.
@@ -101,7 +101,7 @@ class InProcess:
         """As `Workers.start`: the function runs at once."""
         return _Done(function, (task,))
 
-    def lend(self, value: Any) -> Lent:
+    def lend(self, value: object) -> Lent:
         """As `Workers.lend`."""
         return _Own(value)
 

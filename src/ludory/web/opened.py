@@ -46,7 +46,7 @@ def pasted_games(around: Surroundings) -> KeptTexts:
     return KeptTexts(around.settings.tables / "pasted", "s", missing)
 
 
-def open_game(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
+def open_game(around: Surroundings, id: str, own_seats: object) -> OpenedGame:
     """The game of an id.
 
     Args:

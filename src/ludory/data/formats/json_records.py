@@ -32,7 +32,7 @@ class Problems:
         self.of_no_game = 0
         """Number of problems that belong to no particular game."""
 
-    def add(self, place: str, field: str, got: Any, allowed: str, game: Any = None) -> None:
+    def add(self, place: str, field: str, got: object, allowed: str, game: Any = None) -> None:
         """Note a problem; `game`: the game to leave out because of it, None if unknown."""
         self.texts.append(f"{place}, field {field!r}: got {got}, must be {allowed}")
         if game is None:

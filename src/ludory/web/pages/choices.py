@@ -169,7 +169,7 @@ def _check_agent(spec: Spec, text: str) -> None:
         checked_value(name, value)
 
 
-def checked_value(name: str, value: Any) -> Any:
+def checked_value(name: str, value: object) -> Any:
     """`value`, if an option may have it here: numbers of a sane size, words, names of agents.
 
     Raises:

@@ -54,7 +54,7 @@ class _Thing(NamedTuple):
     hp: float
 
 
-def read_observation(value: Any, pick: Pick) -> Seen:
+def read_observation(value: object, pick: Pick) -> Seen:
     """Check an observation and compute its features.
 
     Args:
