@@ -130,7 +130,7 @@ def from_seat(moves: Tensor, seats: Tensor) -> Tensor:
 
 
 def numpy_to_bits(observation: Any, spec: ObservationSpec) -> Tensor:
-    """The input of `Policy.forward`, from observations (m, *shape) of views."""
+    """The input of `Policy.forward`, from observations `(m, *shape)` of views."""
     flat = np.asarray(observation).reshape(len(observation), -1)
     if spec.bits:
         return torch.from_numpy(np.packbits(flat.astype(bool), axis=1))
