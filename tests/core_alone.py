@@ -52,6 +52,7 @@ OF_ALL_ENTRIES = (
     "test_every_builtin_id_is_loaded",
     "test_help_names_every_command_and_imports_none",
     "test_nothing_that_ludory_itself_offers_is_broken",
+    "test_help_pages_of_commands_import_no_heavy_library",
     "test_reinforce_learns",
     "test_wrong_input_is_one_line[argv0-did you mean]",
 )

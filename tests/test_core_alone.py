@@ -77,7 +77,6 @@ def test_what_is_left_is_listed_and_the_doctor_names_the_rest(run: Run) -> None:
         ("ludory.make_algorithm('league', 'TicTacToe-v0')", "algorithm 'league'", "league"),
         ("ludory.cli.main(['league', 'run'])", "command 'league'", "league"),
         ("ludory.cli.main(['check', 'rooms'])", "job 'check/rooms'", "sokoban"),
-        ("ludory.cli.main(['bench', 'cores'])", "benchmark 'cores'", "benchmarks"),
     ],
 )
 def test_what_is_of_a_missing_system_says_what_to_type(run: Run, call: str, what: str, system: str) -> None:

@@ -28,7 +28,7 @@ event.register("numba:compile", Names())
 counts = {}
 for id in sys.argv[1:]:
     compiled.clear()
-    engine = ludory.make_engine(id, num_games=2, seed=1)
+    engine = ludory.make_engine(id, num_games=2, seed=1, compiled=True)
     engine.reset()
     engine.observe()
     engine.step(engine.legal().argmax(axis=-1))

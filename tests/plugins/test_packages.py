@@ -49,7 +49,16 @@ def sources() -> dict[str, Path]:
         if path.parent.name != "results"
     ]
     inside += [(path, name) for path in front.rglob("*.*") if (name := path.relative_to(front)).parts[0] not in ROOMS]
-    return {f"ludory/{name.as_posix()}": path for path, name in inside if path.suffix in SHIPPED}
+    return {
+        f"ludory/{name.as_posix()}": path
+        for path, name in inside
+        if path.suffix in SHIPPED and not only_in_a_clone(name)
+    }
+
+
+def only_in_a_clone(name: Path) -> bool:
+    """Whether a file is of the benchmarks, of which commands use these two packages only."""
+    return name.parts[0] == "benchmarks" and name.parts[1] not in ("harness", "sweep")
 
 
 def listed_packages() -> list[str]:
