@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .game import (
         Box,
         Chance,
-        Decoded,
         FactNames,
         Field,
         Game,
@@ -43,10 +42,6 @@ if TYPE_CHECKING:
         Segment,
         State,
         Symmetry,
-        TextCodec,
-        WorkedExample,
-        WriteRows,
-        decoder_of_names,
         elimination,
         flat_segments,
         header,
@@ -62,6 +57,7 @@ if TYPE_CHECKING:
     from .text.prompts import TextPrompts, checked_style, codec_of
     from .text.reply import PromptMode, parse_reply
     from .text.text_env import TextEnv
+    from .text_codec import Decoded, TextCodec, WorkedExample, WriteRows, decoder_of_names
     from .views import to_sb3
     from .views.gymnasium_env import GameEnv
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from ludory.envs.game import State, TextCodec, decoder_of_names
+from ludory.envs.game import State
 from ludory.envs.pictures import as_wanted, at, clickable, pad, paint, svg_document, words
+from ludory.envs.text_codec import TextCodec, decoder_of_names
 
 NOBODY = -1
 """`state.winner` of a game that nobody has won."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ludory.envs.game import State, TextCodec, decoder_of_names
+from ludory.envs.game import State
 from ludory.envs.pictures import as_wanted, at, labelled_pad, paint, svg_document, words
+from ludory.envs.text_codec import TextCodec, decoder_of_names
 
 NOBODY = -1
 """`state.winner` while the game goes on, and where the pot is shared."""

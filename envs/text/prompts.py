@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ludory.envs.game import Game, TextCodec
+from ludory.envs.game import Game
+from ludory.envs.text_codec import TextCodec
 from ludory.errors import OptionError
 
 from .presets import TextPreset

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
-from ludory.envs.game import Decoded
+from ludory.envs.text_codec import Decoded
 
 Form = Literal["ok", "no_think", "no_answer", "empty_answer", "unknown_action", "bad_structure"]
 FORMS: tuple[str, ...] = get_args(Form)

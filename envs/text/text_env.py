@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Decoded, Game
+from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.envs.seats.opponents import Others
+from ludory.envs.text_codec import Decoded
 from ludory.errors import NotResetError, OptionError, SnapshotError
 
 from .batch import Executed, TextGames

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from games.external import tic_tac_toe
 
-from ludory.envs.game import Decoded
 from ludory.envs.make import make_engine
+from ludory.envs.text_codec import Decoded
 
 
 def test_a_game_is_played_by_texts_alone():

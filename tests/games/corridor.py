@@ -17,14 +17,12 @@ from ludory.envs.game import (
     Head,
     Kernels,
     ObservationSpec,
-    TextCodec,
-    WorkedExample,
-    decoder_of_names,
     flat_segments,
     header,
 )
 from ludory.envs.kernels import kernel
 from ludory.envs.rooms import SPLITS, split_of
+from ludory.envs.text_codec import TextCodec, WorkedExample, decoder_of_names
 
 LENGTH = 9
 """Cells: the hole is 0, the goal LENGTH - 1."""

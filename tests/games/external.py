@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.external import ExternalEngine, Rows
 from ludory.envs.engine.pooled_engine import POOL_OPTIONS, PooledEngine
-from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment, TextCodec, decoder_of_names
+from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.text_codec import TextCodec, decoder_of_names
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 

@@ -12,9 +12,9 @@ from games.corridor import corridor
 from ludory.agents.language.episode import TokenEpisode
 from ludory.agents.language.generators import Generation, Sampling, make_generator
 from ludory.agents.language.spans import ANSWER, OBSERVATION, PREDICTION, PROMPT
-from ludory.envs.game import Decoded
 from ludory.envs.text.reply import parse_reply
 from ludory.envs.text.text_env import TextEnv
+from ludory.envs.text_codec import Decoded
 from ludory.errors import ConformanceError, OptionError
 
 from .models import small

@@ -13,9 +13,9 @@ from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.small_model import make_small_model
 from ludory.agents.language.spans import ANSWER, OBSERVATION, OTHER, PREDICTION, SPAN_NAMES, THINK, token_spans
 from ludory.agents.language.tokenizers import character_tokenizer, word_tokenizer
-from ludory.envs.game import Decoded
 from ludory.envs.text.reply import parse_reply
 from ludory.envs.text.text_env import TextEnv
+from ludory.envs.text_codec import Decoded
 from ludory.errors import OptionError
 
 from .models import CORPUS, small

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.envs.game import decoder_of_names
 from ludory.envs.text.reply import FORMS, PROMPT_MODES, TAGS, parse_reply
+from ludory.envs.text_codec import decoder_of_names
 
 TABLE = Path(__file__).parents[2] / "golden" / "text_games" / "replies.jsonl"
 ROWS = [json.loads(line) for line in TABLE.read_text().splitlines()]

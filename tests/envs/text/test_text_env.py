@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludory.envs import TextEnv
-from ludory.envs.game import TextCodec, decoder_of_names
 from ludory.envs.text.presets import PRESETS, TAGS
+from ludory.envs.text_codec import TextCodec, decoder_of_names
 from ludory.errors import NotResetError, OptionError, SnapshotError
 
 GAME = corridor()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ludory.agents.language.spans import token_spans
-from ludory.envs.game import Decoded, decoder_of_names
 from ludory.envs.text.reply import parse_reply
+from ludory.envs.text_codec import Decoded, decoder_of_names
 
 MOVES = ("Up", "Down", "Left", "Right")
 
