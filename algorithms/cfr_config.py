@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from ludory.limits import OneOf, PositiveInt
+from ludory.limits import MAX_NODES, OneOf, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,5 +16,5 @@ class CFRConfig:
     """"cfr", or "cfr+": no negative regrets, seats in turns, and averages that weigh iteration t by t."""
     report_every: PositiveInt = 10
     """Iterations between two computations of the exploitability."""
-    max_nodes: PositiveInt = 2_000_000
+    max_nodes: PositiveInt = MAX_NODES
     """Most nodes of the game tree."""

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.errors import OptionError
+from ludory.limits import MAX_NODES
 
 from .engine.protocol import Engine, on_host
 from .game import Game, Outcomes
 from .make import make_engine
 from .seats.player import Memory, Player
 
-MAX_NODES = 2_000_000
-"""Default bound on the nodes of a tree."""
 SAME = 1e-5
 """Probabilities that differ by less count as equal: networks round differently in batches of different sizes."""
 

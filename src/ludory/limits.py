@@ -18,6 +18,7 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 from .errors import OptionError
 
 __all__ = [
+    "MAX_NODES",
     "AtLeast",
     "Below",
     "Between",
@@ -32,6 +33,9 @@ __all__ = [
     "Whole",
     "check_limits",
 ]
+
+MAX_NODES = 2_000_000
+"""Default bound on the nodes of a game tree: of exact computations and of options that name it."""
 
 
 class Limit:
