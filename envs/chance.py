@@ -25,6 +25,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 @kernel
 def mix(key, counter):
     """Hash of two 64-bit integers, as int64."""
+    # In plain Python a key may be an int, and NumPy makes no uint64 of a negative one.
     z = np.uint64(np.int64(key)) + (np.uint64(counter) + np.uint64(1)) * _GOLDEN
     z = (z ^ (z >> _S30)) * _MIX_A
     z = (z ^ (z >> _S27)) * _MIX_B

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -52,7 +53,7 @@ if TYPE_CHECKING:  # not needed to start: importing it takes time
 LARGE_BATCH = 128
 """Fewest games whose kernels are compiled for the sizes of their game; fewer spend their time in Python, and presets share their code."""
 PATIENCE = 1.0
-"""Seconds that up to `PLAIN_GAMES` games of an installed game run in plain Python before their kernels are compiled, if they were never before."""
+"""CPU seconds that up to `PLAIN_GAMES` games of an installed game run in plain Python before their kernels are compiled, if they were never before."""
 _FEW_STEPS: ContextVar[float | None] = ContextVar("few steps", default=None)
 
 
@@ -60,7 +61,7 @@ _FEW_STEPS: ContextVar[float | None] = ContextVar("few steps", default=None)
 def few_steps(asked: bool = True, patience: float = 0.0) -> Iterator[None]:
     """Within it, engines of any size run the code of small batches: for checks, in which compiling takes longer than playing.
 
-    patience: seconds of plain Python before a game's kernels are compiled, in batches of less than `LARGE_BATCH`.
+    patience: CPU seconds of plain Python before a game's kernels are compiled, in batches of less than `LARGE_BATCH`.
     """
     token = _FEW_STEPS.set(patience if asked else None)
     try:
@@ -143,12 +144,14 @@ class KernelEngine(EngineBase):
         module = self._modules[key]
         if not (plain_start and self.compiled) or self.plain_start is False:
             return module
+        seconds, games = PATIENCE, PLAIN_GAMES
         if self.plain_start:
-            return until_compiled(module)
-        if few is not None:
-            return until_compiled(module, few, LARGE_BATCH - 1) if few else module
-        # Who writes an own game is told at the first call what cannot be compiled.
-        return until_compiled(module, PATIENCE) if self.game.id and self.num_games <= PLAIN_GAMES else module
+            seconds = math.inf
+        elif few is not None:
+            seconds, games = few, LARGE_BATCH - 1
+        elif not self.game.id:  # who writes an own game is told at the first call what cannot be compiled
+            seconds = 0.0
+        return until_compiled(module, seconds, games) if seconds and self.num_games <= games else module
 
     @cached_property
     def state(self) -> State:
@@ -357,7 +360,7 @@ class KernelEngine(EngineBase):
     def _arguments(self) -> dict[str, Any]:
         return super()._arguments() | {
             "threads": self.threads,
-            "compiled": self.compiled and (True if self.plain_start is False else None),
+            "compiled": (True if self.plain_start is False else None) if self.compiled else False,
         }
 
     def seen_as(self, game: Game) -> Self:

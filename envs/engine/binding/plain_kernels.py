@@ -150,9 +150,10 @@ class PlainKernel:
 
 
 class Patience:
-    """CPU seconds that the kernels of a game may run as plain Python before this process compiles them.
+    """CPU seconds that are `left` of those that the kernels of a game run as plain Python before this process compiles them.
 
-    As long as compiling takes: whoever plays on has waited twice as long as need be at most, whoever stops earlier has not waited.
+    With about as many as compiling takes, whoever plays on waits twice as long as need be at most, and whoever stops earlier does not wait.
+    `games` is the most games that are played so.
     """
 
     def __init__(self, seconds: float, games: int) -> None:
@@ -226,7 +227,7 @@ def until_compiled(module: ModuleType, seconds: float = math.inf, games: int = P
 
     Args:
         module: from `bind_fields`.
-        seconds: of plain Python, after which this process compiles; all kernels of the module share them. Infinite: another process compiles
+        seconds: CPU seconds of plain Python, after which this process compiles; all kernels of the module share them. Infinite: another process compiles
             what is kept on disk; other kernels stay as they are.
         games: most games that are played in plain Python.
     """
