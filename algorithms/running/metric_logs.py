@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import sys
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partialmethod
 from importlib.util import find_spec
 from numbers import Number
 from pathlib import Path
@@ -18,7 +19,7 @@ import torch
 
 from ludory.atomic import atomic_file, cannot_write
 from ludory.errors import OptionError
-from ludory.plugins.requirements import missing_dependency
+from ludory.plugins.requirements import imported, missing_dependency
 from ludory.plugins.spec import CHECKPOINT_SUFFIX
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Logger:
     """
 
     def __init__(self, logs: Sequence[MetricLog] = (), dir: str | None = None) -> None:
-        self.output_formats, self.dir = list(logs), dir
+        self.output_formats, self.dir, self.level = list(logs), dir, logging.INFO
         self.name_to_value: dict[str, Any] = defaultdict(float)
         self.name_to_count: dict[str, int] = defaultdict(int)
         self.name_to_excluded: dict[str, tuple[str, ...]] = {}
@@ -77,12 +78,17 @@ class Logger:
         """As `dir`."""
         return self.dir
 
-    def info(self, *words: object) -> None:
+    def set_level(self, level: int) -> None:
+        """Print lines of this level and above only; levels are those of `logging`."""
+        self.level = level
+
+    def log(self, *words: object, level: int = logging.INFO) -> None:
         """Print a line, if there is a log at the terminal."""
-        if any(isinstance(log, TerminalLog) for log in self.output_formats):
+        if self.level <= level and any(isinstance(log, TerminalLog) for log in self.output_formats):
             print(*words, flush=True)
 
-    log = debug = warn = error = info
+    debug, info = partialmethod(log, level=logging.DEBUG), partialmethod(log, level=logging.INFO)
+    warn, error = partialmethod(log, level=logging.WARNING), partialmethod(log, level=logging.ERROR)
 
     def close(self) -> None:
         """Close the logs."""
@@ -322,12 +328,10 @@ def _tensorboard(folder: Path, prefix: str) -> MetricLog:
     while (folder / f"{prefix}{part}").exists():
         part += 1
     target = folder / f"{prefix}{part}"
-    if sb3 := sys.modules.get(
-        "stable_baselines3.common.logger"
-    ):  # its callbacks may log its figures, videos and hyperparameters
-        written: MetricLog = sb3.TensorBoardOutputFormat(str(target))
-        return written
-    return TensorBoardLog(target)
+    # Callbacks of Stable-Baselines3 may log its figures, videos and hyperparameters.
+    formats = imported("stable_baselines3.common.logger:TensorBoardOutputFormat")
+    log: MetricLog = formats[0](str(target)) if formats else TensorBoardLog(target)
+    return log
 
 
 def _next_part(file: Path) -> Path:
