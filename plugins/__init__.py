@@ -1,4 +1,4 @@
-"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks, commands, pages, viewers and formats by id.
+"""The registries: they find, list and load games, agents, algorithms, commands, formats and more by id.
 
 Other packages add to them through entry points:
 

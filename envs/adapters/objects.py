@@ -21,9 +21,9 @@ from . import gymnasium_game
 from .vector_engine import game_of_vector
 
 CHECKERS = (
-    "conversions:parallel_to_aec_wrapper",
-    "wrappers:AssertOutOfBoundsWrapper",
-    "wrappers:OrderEnforcingWrapper",
+    "pettingzoo.utils.conversions:parallel_to_aec_wrapper",
+    "pettingzoo.utils.wrappers:AssertOutOfBoundsWrapper",
+    "pettingzoo.utils.wrappers:OrderEnforcingWrapper",
 )
 """Wrappers that `make` of PettingZoo and Ludory add, as those of Gymnasium do; none changes a game."""
 VIEWS = ("ludory.envs.views.pettingzoo_aec:GameAECEnv", "ludory.envs.views.pettingzoo_parallel:GameParallelEnv")
@@ -48,10 +48,8 @@ def handed_in(env: Any) -> HandedIn:
     """
     if isinstance(env, EngineBase):
         return HandedIn(env.game, {"num_envs": env.num_games})
-    view, checkers = (
-        env,
-        (OrderEnforcing, PassiveEnvChecker, *imported(*(f"pettingzoo.utils.{one}" for one in CHECKERS))),
-    )
+    checkers = (OrderEnforcing, PassiveEnvChecker, *imported(*CHECKERS))
+    view = env
     while type(view) in checkers:
         view = view.env
     if type(view) in imported(*VIEWS):

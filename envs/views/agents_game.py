@@ -33,9 +33,10 @@ class AgentsGame(CopiedWhole):
     """One game; agents are `player_0`, `player_1`, ... by seat. `illegal_words` says which action was illegal and ended the game, else "".
 
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
-    `info` of an agent has `action_mask`, too, for wrappers that keep the `observation` only; `player`, the seat to move (-1 when the game is over, 0 in simultaneous games); the public facts of the game as
-    numbers and arrays (`Game.info`); `returns` float32 (P,), zero until the end; and `illegal_action`, whether an illegal action ended
-    the game. Keys, shapes and dtypes are the same from `reset` to the end.
+    `info` of an agent has `action_mask`, too, for wrappers that keep the `observation` only; `player`, the seat to move (-1 when the game
+    is over, 0 in simultaneous games); the public facts of the game as numbers and arrays (`Game.info`); `returns` float32 (P,), zero
+    until the end; and `illegal_action`, whether an illegal action ended the game. Keys, shapes and dtypes are the same from `reset` to
+    the end.
     An agent whose seat is out is terminated and leaves `agents`; the others play on.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from ludory.algorithms.offline.config import SupervisedConfig
+from ludory.algorithms import SupervisedConfig
 from ludory.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 
 

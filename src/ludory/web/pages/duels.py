@@ -67,7 +67,7 @@ def start(request: Request) -> Response:
     """The page to choose two agents; the address may name them."""
     example = next(one for one in EXAMPLES if one["game"] in games)
     typed = example | {name: request.query_params[name] for name in FIELDS if name in request.query_params}
-    page: Response = request.app.state.ludory.render(request, "arena.html", question=None, typed=typed, **_choices())
+    page: Response = request.app.state.ludory.render(request, "duels.html", question=None, typed=typed, **_choices())
     return page
 
 
@@ -95,7 +95,7 @@ def duel(request: Request) -> Response:
         return JSONResponse(content | {"problem": found.problem})
     page: Response = around.render(
         request,
-        "arena.html",
+        "duels.html",
         question=question,
         page=content,
         typed=typed,
