@@ -50,6 +50,18 @@ def test_a_command_knows_what_a_plugin_file_registers(tmp_path: Path) -> None:
     assert "a card game" in told
 
 
+@pytest.mark.slow
+def test_commands_to_type_next_have_the_plugin_file(tmp_path: Path) -> None:
+    file, out = tmp_path / "my_card_game.py", str(tmp_path / "games")
+    file.write_text(MINE)
+    record = ["record", "random", "--game", "Mine-v0", "--games", "2", "--out", out]
+    told = python("-m", "ludory", "--plugin", str(file), *record)
+    assert f"ludory --plugin {file} watch {out}" in told
+    assert "--plugin" not in python(
+        "-m", "ludory", "record", "random", "--game", "KuhnPoker-v0", *record[4:6], "--out", f"{out}-2"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

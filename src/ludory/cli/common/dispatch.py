@@ -9,15 +9,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from io import TextIOWrapper
-from pathlib import Path
 
 from ludory.algorithms.running.interrupt import exit_code, handled_by, raise_interrupt
-from ludory.errors import OptionError, PluginError, UnknownIdError
+from ludory.errors import UnknownIdError
 from ludory.plugins import commands, jobs
 
 from .guard import INPUT, answer, say
+from .plugin_files import LOADED, load_plugin
 from .stored import StoredPlaces
 
 USAGE = "usage: ludory [--help] [--version] [--debug] [--plugin FILE] <command> ..."
@@ -131,8 +130,9 @@ def _drop_output() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    LOADED.clear()
     while arguments[:1] == ["--plugin"]:
-        _load_plugin("".join(arguments[1:2]))
+        load_plugin("".join(arguments[1:2]))
         arguments = arguments[2:]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(help_text())
@@ -151,30 +151,6 @@ def _run(arguments: list[str]) -> int:
         if job in jobs or job in jobs.missing:
             return jobs.load(job).run(arguments[2:])
         return commands.load(arguments[0]).run(arguments[1:])
-
-
-def _load_plugin(file: str) -> None:
-    """Run a file of Python that registers things, such as by `ludory.register`.
-
-    It is a module like others: so its kernels are compiled once per machine, and its classes can be stored.
-    """
-    path = Path(file).resolve()
-    name = path.stem
-    if path.suffix != ".py" or not path.is_file() or not name.isidentifier():
-        raise OptionError(f"--plugin {file!r}: must be a file of Python with a name such as my_game.py")
-    taken = find_spec(name)
-    if taken is not None and taken.origin != str(path):
-        raise OptionError(f"--plugin {file!r}: Python has another module {name!r}; rename the file")
-    if name not in sys.modules:
-        spec = spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = module_from_spec(spec)
-        try:
-            spec.loader.exec_module(sys.modules[name])
-        except Exception as error:
-            del sys.modules[name]
-            raise PluginError(f"--plugin {file!r} is broken ({type(error).__name__}: {error}); mend it") from error
 
 
 def help_text() -> str:

@@ -12,6 +12,7 @@ from ludory.arguments import as_typed
 from ludory.cli.common.formats import with_formats
 from ludory.cli.common.options import Placed, PlayedGames
 from ludory.cli.common.parser import parse
+from ludory.cli.common.plugin_files import program
 from ludory.cli.common.showing import games_bar
 from ludory.data.formats.known import known_formats
 
@@ -82,5 +83,5 @@ def run(argv: list[str]) -> int:
     files = first if first == last else f"{first} to {last}"
     print(f"{found.games:,} games of {game.id} in {chosen.out} ({MANIFEST}, {files})")
     typed = as_typed(chosen.out)
-    print(f"next:\n  ludory watch {typed} --row 0\n  ludory train bc --data {typed}")
+    print(f"next:\n  {program()} watch {typed} --row 0\n  {program()} train bc --data {typed}")
     return 0

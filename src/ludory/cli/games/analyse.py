@@ -12,6 +12,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from ludory.cli.common.options import Count, Flag, GameOptions, Maybe, parse_options
 from ludory.cli.common.parser import parse
+from ludory.cli.common.plugin_files import program
 from ludory.cli.common.showing import show_table
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -153,4 +154,6 @@ def _show_game(chosen: _Options, replay: Replay) -> None:
     if worst:
         moves = f" --seed {replay.seed} --moves {shlex.quote(chosen.moves)}" if chosen.moves else ""
         game = "".join(f" --option {shlex.quote(one)}" for one in chosen.option)
-        print(f"More on one of them: ludory analyse {shlex.quote(chosen.game)}{game}{moves} --move {worst[0].number}")
+        print(
+            f"More on one of them: {program()} analyse {shlex.quote(chosen.game)}{game}{moves} --move {worst[0].number}"
+        )

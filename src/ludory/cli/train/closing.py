@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludory.arguments import as_typed
+from ludory.cli.common.plugin_files import program
 from ludory.errors import LudoryError
 from ludory.visible import visible
 
@@ -53,9 +54,9 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
     opponent = "" if game.facts.players == 1 else f" {shlex.quote(baseline)}"
     print(
         "next:\n"
-        f"  ludory eval {name}{opponent} --game {id}{options} --games 2000\n"
-        f"  ludory watch {id} {name}{options} --html game.html\n"
-        f"  ludory train {model.id.partition('-v')[0]} --env {id}{every} --out {name} --resume --timesteps {2 * done}"
+        f"  {program()} eval {name}{opponent} --game {id}{options} --games 2000\n"
+        f"  {program()} watch {id} {name}{options} --html game.html\n"
+        f"  {program()} train {model.id.partition('-v')[0]} --env {id}{every} --out {name} --resume --timesteps {2 * done}"
     )
 
 
