@@ -49,6 +49,7 @@ class _Locator:
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._line, self._file = function.__code__.co_firstlineno, Path(file).absolute()
+        self._py_file = file  # Numba's warning that a function cannot be kept names it
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> _Locator | None:

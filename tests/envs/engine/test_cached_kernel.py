@@ -7,7 +7,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from numba.core.errors import NumbaWarning
+
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 CALLER = """
 from callee import add
@@ -88,3 +92,16 @@ def test_the_learners_kernels_have_it():
         compiled = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]
         assert compiled
         assert all(isinstance(value._cache, _SourceCache) for value in compiled if hasattr(value, "py_func"))
+
+
+TABLE = np.arange(200_000)  # more than Numba copies into compiled code
+
+
+@cached_kernel()
+def entry(k):
+    return TABLE[k]
+
+
+def test_what_numba_cannot_keep_is_compiled_with_its_warning():
+    with pytest.warns(NumbaWarning, match="large global arrays"):
+        assert entry(7) == 7
