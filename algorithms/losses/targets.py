@@ -12,16 +12,19 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
+
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.envs.engine.binding.linked_kernel import linked_kernel
+from ludory.envs.engine.kernel_engine import few_steps_asked
 
 from .returns import Steps, check_fraction, checked, ratios, td_lambda, thresholds, upgo, vtrace
 
 LANES = 64
 """Columns of a block of the compiled twin: what a row needs of the row after it stays in the fastest cache."""
 # No `fastmath`: UPGO compares q with V, and NaN may stand wherever nothing may be read.
-_FLAGS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 Array = Any
 """A tensor, or a NumPy array where the steps are NumPy arrays."""
@@ -81,7 +84,7 @@ def actor_critic_targets(
         pg_lambda: mix the successor of the policy gradient with vtrace_lam, as rlax does; False is the paper's.
         allow_c_above_rho: take c_bar > rho_bar, which V-trace's contraction does not cover.
         implementation: "scan" is the definition, "kernel" its compiled twin, for the CPU and one discount for all rows; "auto"
-            runs the twin where it can.
+            runs the twin where it can and, outside of `few_steps`, where it pays to compile it.
 
     Raises:
         ValueError: as `returns.vtrace` and `returns.td_lambda`; "kernel" on another device or with a discount per row.
@@ -100,7 +103,9 @@ def actor_critic_targets(
         )
     if implementation == "kernel" and not one_discount:
         raise ValueError("implementation='kernel' with gamma [T, B]: it takes one number; use 'scan' or 'auto'")
-    method = _by_definition if implementation == "scan" or not (on_cpu and one_discount) else _by_twin
+    if implementation == "auto":
+        implementation = "kernel" if on_cpu and one_discount and not few_steps_asked() else "scan"
+    method = _by_definition if implementation == "scan" else _by_twin
     found = method(tensors, _tensor(log_rhos), settings)
     return ActorCriticTargets(*(target.numpy() for target in found)) if arrays else found
 
@@ -143,7 +148,7 @@ def _numpy(x: Tensor) -> NDArray[Any]:
     return x.contiguous().numpy()
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def backward_pass(steps, rhos, lams, scalars, out):
     """Write V-trace, its advantages, TD(lambda), and UPGO with its advantages: the twin of `_by_definition`.
 
@@ -199,14 +204,14 @@ def backward_pass(steps, rhos, lams, scalars, out):
             upgo_returns[t, block] = upgoing[:width]
 
 
-@njit(**_FLAGS)
+@linked_kernel(**_FLAGS)
 def _cuts(ended, stopped, follows, last, cut):
     """Nothing flows over from the row after."""
     for i in range(len(ended)):
         cut[i] = ended[i] | stopped[i] | last | (not follows[i])
 
 
-@njit(**_FLAGS)
+@linked_kernel(**_FLAGS)
 def _td_lambda(reward, value, known, successor, discount, cut, lam, target):
     """Target of the row from that of the row after, in place."""
     one = reward.dtype.type(1)
@@ -217,7 +222,7 @@ def _td_lambda(reward, value, known, successor, discount, cut, lam, target):
         target[i] = found if known[i] else own
 
 
-@njit(**_FLAGS)
+@linked_kernel(**_FLAGS)
 def _upgo(reward, value, known, successor, discount, cut, worse, upgoing):
     """Return of the row from that of the row after, in place; `worse`: the row after does worse than V."""
     for i in range(len(reward)):
@@ -226,7 +231,7 @@ def _upgo(reward, value, known, successor, discount, cut, worse, upgoing):
         upgoing[i] = found if known[i] else own
 
 
-@njit(**_FLAGS)
+@linked_kernel(**_FLAGS)
 def _policy_returns(reward, successor, discount, cut, later, correction, scalars, out):
     """What V-trace's policy gradient compares V with, from V and vs - V of the row after."""
     one, mix = reward.dtype.type(1), scalars[2]
@@ -235,7 +240,7 @@ def _policy_returns(reward, successor, discount, cut, later, correction, scalars
         out[i] = reward[i] + discount[i] * (mix * (end if cut[i] else after) + (one - mix) * end)
 
 
-@njit(**_FLAGS)
+@linked_kernel(**_FLAGS)
 def _corrections(value, known, rho, q, cut, scalars, correction):
     """Write vs - V of the row, from that of the row after, in place."""
     zero, trace, rho_bar, c_bar = value.dtype.type(0), scalars[0] * scalars[1], scalars[3], scalars[4]
@@ -245,7 +250,7 @@ def _corrections(value, known, rho, q, cut, scalars, correction):
         correction[i] = found if known[i] else zero
 
 
-@njit(**_FLAGS)
+@linked_kernel(**_FLAGS)
 def _advantages(value, known, rho, returns, limit, out):
     """Advantages of returns, under a clipped ratio."""
     zero = value.dtype.type(0)

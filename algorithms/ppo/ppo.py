@@ -22,6 +22,7 @@ from ludory.algorithms.losses.returns import affine_scan
 from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
+from ludory.envs.engine.kernel_engine import few_steps_asked
 from ludory.envs.game import Game, Symmetry
 from ludory.envs.make import EnvLike
 from ludory.errors import OptionError
@@ -180,6 +181,7 @@ class PPO(Algorithm):
         """Why the compiled twin cannot run; empty if it can."""
         reasons = {
             "compiled=False": self.config.compiled is False,
+            "few steps do not pay for compiling": self.config.compiled is None and few_steps_asked(),
             "this run has a loss of its own": type(self).loss is not PPO.loss or "loss" in vars(self),
             "the compiled twin is for multi-layer perceptrons over bits, in float32 on the CPU": not can_compile(
                 self.policy

@@ -12,6 +12,7 @@ from torch import Tensor
 from ludory.agents.networks.fast.compiled_mlp import CompiledForward, can_compile
 from ludory.agents.networks.policy import Policy, PolicyOutput, from_seat
 from ludory.algorithms.running.threads import forward
+from ludory.envs.engine.kernel_engine import few_steps_asked
 
 
 class PolicyRunner:
@@ -38,7 +39,7 @@ class PolicyRunner:
             self.memory = self.memory.to(initial.device)
         self._initial = None if initial is None else initial[0].clone()
         self.expect(policy)
-        if can_compile(policy):
+        if can_compile(policy) and not few_steps_asked():
             self._run: Any = partial(_of_observation, CompiledForward(policy, like))
         else:
             self._run = partial(forward, policy, precision=self.precision)

@@ -59,15 +59,21 @@ _FEW_STEPS: ContextVar[float | None] = ContextVar("few steps", default=None)
 
 @contextmanager
 def few_steps(asked: bool = True, patience: float = 0.0) -> Iterator[None]:
-    """Within it, engines of any size run the code of small batches: for checks, in which compiling takes longer than playing.
+    """Within it, engines of any size run the code of small batches, and learners PyTorch where compiled code would only be faster.
 
-    patience: CPU seconds of plain Python before a game's kernels are compiled, in batches of less than `LARGE_BATCH`.
+    For checks, in which compiling takes longer than playing. patience: CPU seconds of plain Python before a game's kernels are compiled,
+    in batches of less than `LARGE_BATCH`.
     """
     token = _FEW_STEPS.set(patience if asked else None)
     try:
         yield
     finally:
         _FEW_STEPS.reset(token)
+
+
+def few_steps_asked() -> bool:
+    """Whether this is called within `few_steps`."""
+    return _FEW_STEPS.get() is not None
 
 
 SPLIT_ROWS = 512
