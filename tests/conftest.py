@@ -12,6 +12,8 @@ import os
 import sys
 import warnings
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -95,11 +97,31 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Tests that take no time, and their fixtures, compile no code for large batches, and none at all for games of which they play little."""
+    """Tests and their fixtures compile no code for large batches, but those marked `optimised`.
+
+    Those that take no time compile none at all for games of which they play little; those marked `plain` run all kernels as plain Python.
+    """
     from ludory.envs.engine.kernel_engine import few_steps
 
-    with few_steps("slow" not in item.keywords, patience=1.0):
+    fast = "slow" not in item.keywords
+    few = few_steps("optimised" not in item.keywords, patience=1.0 if fast else 0.0)
+    with few, plain_kernels() if fast and "plain" in item.keywords else nullcontext():
         return (yield)
+
+
+@contextmanager
+def plain_kernels() -> Iterator[None]:
+    """Within it, whatever Numba would compile runs as plain Python when it is called."""
+    from numba.core.registry import CPUDispatcher
+
+    from ludory.envs.engine.binding.plain_kernels import PlainKernel
+
+    plain = cache(PlainKernel)
+    CPUDispatcher.__call__ = lambda kernel, *args: plain(kernel)(*args)
+    try:
+        yield
+    finally:
+        del CPUDispatcher.__call__  # the one that is inherited compiles
 
 
 @pytest.fixture(scope="session")

@@ -84,6 +84,7 @@ def positions(game, agents, seed):
             yield engine
 
 
+@pytest.mark.slow
 def test_styles_know_only_what_their_seat_may_see(agents, game):
     rows = np.arange(64)
     for engine in positions(game, agents, seed=5):
@@ -95,12 +96,14 @@ def test_styles_know_only_what_their_seat_may_see(agents, game):
             np.testing.assert_array_equal(agents[name].choose(other, 0, rows, memory.copy()), before, err_msg=name)
 
 
+@pytest.mark.slow
 def test_all_that_styles_choose_is_legal_with_either_heads(agents):
     for heads in ("default", "seed"):
         for engine in positions(make_game("Arena2P-v0", heads=heads), agents, seed=6):
             assert engine.num_games == 64, "an illegal choice would have raised"
 
 
+@pytest.mark.slow
 def test_random_is_uniform_over_what_is_legal(agents, game):
     engine = KernelEngine(game, 4000, seed=1, threads=1)
     engine.reset()
@@ -112,6 +115,7 @@ def test_random_is_uniform_over_what_is_legal(agents, game):
     assert (chosen[:, 6] == 0).mean() > 0.8, "few start beside a crate"
 
 
+@pytest.mark.slow
 def test_random_repeats_with_its_seed(game):
     one, again, other = (
         evaluate([f"arena/random(seed={s})"] * 2, game, 20, seed=s).outcomes["seconds"] for s in (1, 1, 2)

@@ -71,7 +71,7 @@ def test_a_single_game_has_no_standard_error() -> None:
     assert np.isnan(evaluate("hanabi/iggi", SMALL, games=1).stderr)
 
 
-@pytest.mark.parametrize("batch", [1, 7, 4096])
+@pytest.mark.parametrize("batch", [1, 7, pytest.param(4096, marks=pytest.mark.slow)])
 def test_games_do_not_depend_on_how_many_run_at_once(batch: int) -> None:
     results = [evaluate("hanabi/iggi", SMALL, games=20, seed=5, batch=size) for size in (batch, 20)]
     assert (results[0].returns == results[1].returns).all()

@@ -47,6 +47,8 @@ def updates(request, game, tmp_path):
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.optimised
 def test_the_compiled_gradient_under_a_symmetry_is_pytorchs(updates, game):
     ours, plain = updates
     rows = torch.randperm(840, generator=torch.Generator().manual_seed(0))[:300]
@@ -66,6 +68,7 @@ def test_the_compiled_gradient_under_a_symmetry_is_pytorchs(updates, game):
         assert abs(gradients[one] - gradients[other]).max() > 0.01 * abs(gradients[one]).max()
 
 
+@pytest.mark.plain
 def test_a_minibatch_under_a_symmetry_is_renamed_row_by_row(updates, game):
     _, plain = updates
     rows = torch.arange(60)
@@ -85,6 +88,8 @@ def test_a_minibatch_under_a_symmetry_is_renamed_row_by_row(updates, game):
         assert torch.equal(after[name], before[name])
 
 
+@pytest.mark.slow
+@pytest.mark.optimised
 def test_training_under_symmetries_is_the_same_on_both_paths_and_when_resumed(tmp_path):
     game, options = (
         make_game("HanabiSmall2P-v0", observation="tactical"),
@@ -102,9 +107,12 @@ def test_training_under_symmetries_is_the_same_on_both_paths_and_when_resumed(tm
     assert torch.equal(compiled, resumed)
 
 
-def test_the_weight_of_the_teacher_goes_away(tmp_path):
+@pytest.mark.parametrize(
+    "compiled", [pytest.param(True, marks=[pytest.mark.slow, pytest.mark.optimised]), False], ids=["compiled", "torch"]
+)
+def test_the_weight_of_the_teacher_goes_away(tmp_path, compiled):
     game = make_game("HanabiTiny2P-v0")
-    small = {"num_envs": 16, "n_steps": 8, "hidden": (8,), "seed": 3}
+    small = {"compiled": compiled, "num_envs": 16, "n_steps": 8, "hidden": (8,), "seed": 3}
     PPO("mlp", game, **small).learn(128).save(tmp_path / "teacher.ludory")
     named = {"init_from": str(tmp_path / "teacher.ludory"), "teacher": str(tmp_path / "teacher.ludory")}
     seen = []
@@ -118,7 +126,7 @@ def test_the_weight_of_the_teacher_goes_away(tmp_path):
 
     Watched("mlp", game, **small, **named, kl_coef=0.4, final_kl_coef=0.0, n_epochs=1).learn(512)
     kinds, weights = zip(*seen, strict=True)
-    assert set(kinds) == {CompiledUpdate}
+    assert set(kinds) == {CompiledUpdate if compiled else TorchUpdate}
     assert weights == pytest.approx([0.3, 0.2, 0.1, 0.0])
 
 

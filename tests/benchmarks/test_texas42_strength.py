@@ -14,6 +14,7 @@ from ludory.errors import DataError, OutputError
 DUEL = Duel("texas42/quick", "random", seed=4, worlds=2)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_outcomes(tmp_path):
     file = tmp_path / DUEL.file_name
     whole = play_duel(DUEL, file, range(6))
@@ -40,6 +41,7 @@ def test_a_file_of_another_duel_is_refused(tmp_path):
         read_outcomes(file, DUEL)
 
 
+@pytest.mark.slow
 def test_the_report_is_what_the_deals_say(tmp_path, capsys):
     command = [
         "bench",

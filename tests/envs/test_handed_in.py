@@ -113,6 +113,7 @@ def _first():
     return ludory.make_agent("random", game=ludory.make_game("TicTacToe-v0"))
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("kind", WRAPPED)
 def test_what_is_around_a_view_is_played_and_its_masks_are_found(kind):
     make, count = WRAPPED[kind]
@@ -133,6 +134,7 @@ def test_what_is_around_a_view_is_played_and_its_masks_are_found(kind):
     assert fewer or kind == "limit", "some actions are illegal in Tic-tac-toe, as its masks say"
 
 
+@pytest.mark.plain
 def test_a_limit_around_a_view_cuts_its_games():
     engine = ludory.make_engine(game_of(WRAPPED["limit"][0]()), 1, seed=1)
     engine.reset()

@@ -49,14 +49,15 @@ HONEST = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[] if name in ("high card", "simultaneous, two heads") else pytest.mark.slow)
+        pytest.param(name, marks=pytest.mark.plain if name == "simultaneous, two heads" else pytest.mark.slow)
         for name in HONEST
     ],
 )
 def test_honest_games_pass(name):
-    check_game(HONEST[name], cuda="skip")
+    check_game(HONEST[name], games=16, cuda="skip")
 
 
+@pytest.mark.slow
 def test_another_seed_and_a_single_game_pass():
     check_game(HIGH_CARD, games=1, seed=99, cuda="skip", compiled=False)
 

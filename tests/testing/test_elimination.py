@@ -23,6 +23,8 @@ from ludory.testing.properties.seats import seats_that_are_out_stay_out
 from ludory.testing.properties.training import the_critic_sees_what_it_should, unused_heads_have_no_effect
 from ludory.testing.trial import Trial
 
+pytestmark = pytest.mark.plain
+
 GAMES = 24
 
 

@@ -33,9 +33,11 @@ ONE_OF_A_KIND = (
     "Texas42-v0",
     "Sokoban2Boxes-v0",
 )
+QUICK = ("ConnectFour-v0", "LeducPoker-v0")
+"""Those that are compiled in no time."""
 
 
-@pytest.mark.parametrize("id", [pytest.param(id, marks=[] if id in ONE_OF_A_KIND else pytest.mark.slow) for id in OWN])
+@pytest.mark.parametrize("id", [pytest.param(id, marks=[] if id in QUICK else pytest.mark.slow) for id in OWN])
 def test_plain_python_plays_the_same_games_bit_for_bit(id):
     assert digests(id, 50, compiled=False) == digests(id, 50, compiled=True)
 

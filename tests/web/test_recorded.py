@@ -28,6 +28,9 @@ from ludory.web.app import WebSettings
 HANABI, ARENA = "HanabiTiny2P-v0", "Arena2P-v0"
 
 
+pytestmark = pytest.mark.plain
+
+
 @pytest.fixture(scope="module")
 def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A set of Hanabi in two files, one of the arena, and a folder with replays."""

@@ -18,6 +18,8 @@ from ludory.web.players import PlayerPool
 from ludory.web.position import TablePosition
 from ludory.web.tables import GameTable, Tables, WrongMoveError
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture(scope="module")
 def players() -> Iterator[PlayerPool]:

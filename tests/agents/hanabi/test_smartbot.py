@@ -93,12 +93,14 @@ def test_a_game_of_two_takes_64_moves_and_three_in_ten_are_perfect() -> None:
     assert (outcomes["score"] == 25).mean() == pytest.approx(0.297, abs=0.02)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("options", [{"players": 2}, {"players": 3}, {"players": 5}, *ODD], ids=str)
 def test_every_move_and_belief_follows_the_rules_as_written(options: dict[str, Any]) -> None:
     table = SelfPlay(options, games=6 if "colors" not in options else 15)
     assert_follows_the_rules(table, stray=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"players": 2}, {"players": 3}, ODD[0]], ids=str)
 def test_the_rules_hold_when_moves_break_the_conventions(options: dict[str, Any]) -> None:
     assert_follows_the_rules(SelfPlay(options, games=8), stray=0.3)

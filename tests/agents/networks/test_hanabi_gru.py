@@ -31,6 +31,8 @@ from ludory.envs.make import make_engine, make_game
 from ludory.errors import CheckpointError, OptionError
 from ludory.plugins.builtin import GAMES
 
+pytestmark = pytest.mark.plain
+
 FULL, SMALL = "Hanabi2P-v0", "HanabiSmall2P-v0"
 LENGTHS = {SMALL: (171, 11), "HanabiTiny2P-v0": (91, 8)}
 

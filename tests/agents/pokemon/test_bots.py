@@ -61,16 +61,19 @@ def duel(own, foe, *moves, gen=9, **own_state):
     return Rows(gen).pokemon(0, own, active=True, **own_state).pokemon(6, foe, active=True).menu(*moves)
 
 
+@pytest.mark.plain
 def test_the_best_attack_counts_power_type_stats_accuracy_and_effectiveness():
     assert duel("garchomp", "heatran", "dragonclaw", "earthquake", "firefang").action(SimpleHeuristicsBot(GAME)) == 1
     assert duel("charizard", "venusaur", "slash", "airslash", "fireblast").action(SimpleHeuristicsBot(GAME)) == 2
     assert duel("charizard", "blissey", "fireblast", "flareblitz").action(SimpleHeuristicsBot(GAME)) == 1
 
 
+@pytest.mark.plain
 def test_the_first_of_equal_attacks_is_played():
     assert duel("garchomp", "heatran", "earthquake", "earthquake").action(SimpleHeuristicsBot(GAME)) == 0
 
 
+@pytest.mark.plain
 def test_it_leaves_a_bad_match_up_for_a_good_one_and_stays_without_one():
     bad = duel("charizard", "omastar", "airslash")
     assert bad.action(SimpleHeuristicsBot(GAME)) == 0

@@ -35,6 +35,7 @@ def test_a_horizon_may_be_shorter_than_the_game():
     assert patient > hurried > 0.2
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(("id", "blanks"), [("Sudoku4-v0", 6), pytest.param("Sudoku9-v0", 32, marks=pytest.mark.slow)])
 def test_the_solver_needs_one_action_per_blank(id, blanks):
     result = evaluate("sudoku/solver", make_game(id, rooms=64, max_steps=blanks), games=64, seed=2)

@@ -137,6 +137,7 @@ def test_the_agent_plays_sokoban_only():
         make_agent("sokoban/solver", "HanabiTiny2P-v0")
 
 
+@pytest.mark.plain
 def test_a_level_that_is_given_solved_ends_with_the_first_action():
     room = np.zeros((1, 10, 10), np.uint8)
     room[0, 1, 1:5] = 5, 1, 3, 1

@@ -60,7 +60,9 @@ def test_the_range_is_what_counting_out_all_deals_gives(seat, bot):
     assert not any(known.contradictions for ranges in watched.ranges for known in ranges.values())
 
 
-@pytest.mark.parametrize("arguments", [{}, {"previous": "all"}], ids=["seen", "told"])
+@pytest.mark.parametrize(
+    "arguments", [pytest.param({}, marks=pytest.mark.slow), {"previous": "all"}], ids=["seen", "told"]
+)
 def test_what_it_remembers_and_plays_in_rollouts_is_what_the_agent_does(arguments):
     agent = network(**arguments)
     watched, compared = Watched(TINY.id, agent, 4, 1, (LISTED,)), 0

@@ -147,6 +147,7 @@ def test_what_no_bot_would_do_leaves_the_worlds_that_explain_most_of_it():
     assert play.belief.contradictions == 1
 
 
+@pytest.mark.slow
 def test_hidden_hands_of_texas_42_agree_with_the_tiles_that_others_led():
     game = make_game("Texas42-v0")
     bot = KernelAgent("lowest", BotKernels(lowest_choose))

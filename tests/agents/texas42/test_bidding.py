@@ -160,6 +160,7 @@ def test_a_question_does_not_change_with_hidden_hands():
     assert question_of(engine.state, 0, engine.legal()[0], 7) == question_of(other.state, 0, other.legal()[0], 7)
 
 
+@pytest.mark.slow
 def test_batched_and_single_decisions_are_the_same():
     game = make_game("Texas42Play-v0")
     agent = make_agent("texas42/pimc(worlds=3)", game)
@@ -193,6 +194,7 @@ def test_a_lost_hand_is_shown_trick_by_trick():
     assert lines[-1].endswith(f" {row['team0_points']}")
 
 
+@pytest.mark.slow
 def test_files_of_chances(tmp_path):
     import pyarrow.parquet as pq
 

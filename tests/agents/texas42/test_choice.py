@@ -68,6 +68,7 @@ def test_fresh_worlds_are_drawn_as_long_as_all_tiles_tie_and_at_most_twice(draws
     assert {1, 3} <= seen
 
 
+@pytest.mark.slow
 def test_by_the_mean_nothing_is_drawn_twice(draws):
     for question in questions(9, 84):
         draws.clear()
@@ -75,6 +76,7 @@ def test_by_the_mean_nothing_is_drawn_twice(draws):
         assert draws == [5]
 
 
+@pytest.mark.slow
 def test_of_tied_tiles_the_mean_over_the_first_worlds_decides_then_the_lowest():
     decided = 0
     for question in questions(9, 84):

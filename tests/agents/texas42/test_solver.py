@@ -70,14 +70,16 @@ def test_making_a_bid_is_what_the_value_says(solver):
         assert (solver.make_after(given, bid) == ((after >= min(bid, 42)) & (q != ILLEGAL))).all()
 
 
-def test_late_positions(solver):
+@pytest.mark.plain
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_late_positions(solver, every):
     """At any moment of a trick; the bid is made if the points so far and those to come are enough."""
-    for row in load("late_positions.parquet"):
+    for row in load("late_positions.parquet")[::every]:
         given = positions(row["held_masks"], row["decl"], row["leader"], row["trick"], bidder=1)
         values, q = solver.q_values(given)
         assert values[0] == row["v"]
         assert q[0, row["tiles"]].tolist() == row["q"]
-    for row in load("late_positions.parquet")[::7]:
+    for row in load("late_positions.parquet")[:: 7 * every]:
         given = positions(row["held_masks"], row["decl"], row["leader"], row["trick"], bidder=1)
         left = 42 - row["team0_points"] - row["team1_points"]
         final = row["team1_points"] + (left - row["v"]) / 2
@@ -174,6 +176,7 @@ def test_impossible_positions_are_refused():
         positions([1, 2, 4, 8], 14, 0)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing():
     given = whole_deals(load("full_deals.parquet")[:48])
     assert (Solver(threads=3).value(given) == Solver(threads=1).value(given)).all()

@@ -55,6 +55,8 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.optimised
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_editing_the_definition_changes_what_is_learnt_on_both_paths(edit, tmp_path, monkeypatch):
     options = {"learning_rate": 0.05, "ent_coef": 0.1}
@@ -66,6 +68,8 @@ def test_editing_the_definition_changes_what_is_learnt_on_both_paths(edit, tmp_p
         assert (old - new).abs().max() > 1e-2
 
 
+@pytest.mark.slow
+@pytest.mark.optimised
 def test_comments_and_docstrings_of_the_definition_leave_the_twin_running(tmp_path, monkeypatch):
     plain = weights()
     words = edited(
@@ -91,8 +95,9 @@ def update_of(model):
     return model._update(rollout, rollout.values, rollout.values)
 
 
+@pytest.mark.plain
 def test_a_loss_of_ones_own_switches_the_twin_off():
-    assert isinstance(update_of(PPO("mlp", TINY, **SMALL)), CompiledUpdate)
+    assert isinstance(update_of(PPO("mlp", TINY, compiled=True, **SMALL)), CompiledUpdate)
     for model in (WithoutClipping("mlp", TINY, **SMALL), PPO("mlp", TINY, loss=without_value, **SMALL)):
         assert isinstance(update_of(model), TorchUpdate)
     assert isinstance(update_of(PPO("mlp", TINY, compiled=False, **SMALL)), TorchUpdate)
@@ -107,6 +112,8 @@ def test_a_loss_of_ones_own_is_what_is_learnt(tmp_path):
     assert torch.equal(again.policy.value.weight, before)
 
 
+@pytest.mark.slow
+@pytest.mark.optimised
 def test_one_line_of_the_log_says_which_implementation_runs(caplog):
     with caplog.at_level(logging.INFO, "ludory"):
         weights()
@@ -119,6 +126,7 @@ def test_one_line_of_the_log_says_which_implementation_runs(caplog):
     ]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("policy", "options", "message"),
     [

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ludory.algorithms.losses.returns import Steps
 from ludory.algorithms.losses.targets import ActorCriticTargets, actor_critic_targets
 
+pytestmark = pytest.mark.plain
 GOLDEN = Path(__file__).parents[2] / "golden" / "returns" / "returns.npz"
 EXACT, ROUNDED = {"rtol": 0, "atol": 1e-10}, {"rtol": 1e-5, "atol": 2e-5}
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -36,7 +37,14 @@ CASES = load_cases()
 
 
 @pytest.mark.parametrize(("dtype", "close"), [(torch.float64, EXACT), (torch.float32, ROUNDED)], ids=["f64", "f32"])
-@pytest.mark.parametrize(("implementation", "device"), [("kernel", "cpu"), *(("scan", device) for device in DEVICES)])
+@pytest.mark.parametrize(
+    ("implementation", "device"),
+    [
+        ("kernel", "cpu"),
+        pytest.param("kernel", "cpu", marks=pytest.mark.slow, id="compiled-cpu"),
+        *(("scan", device) for device in DEVICES),
+    ],
+)
 @pytest.mark.parametrize("name", CASES)
 def test_every_table(name, implementation, device, dtype, close):
     case = CASES[name]
@@ -94,6 +102,7 @@ BAR = st.sampled_from([None, 0.0, 0.5, 1.0, 3.0])
 FRACTION = st.sampled_from([0.0, 0.5, 0.97, 1.0])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

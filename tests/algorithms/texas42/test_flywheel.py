@@ -49,6 +49,7 @@ def whole(start, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_turn_labels_learns_and_keeps_what_is_better(whole, start):
     state = OracleFlywheelState.read(whole)
     first, second = state.history
@@ -123,6 +124,7 @@ def test_the_test_split_is_never_read_and_turns_have_seeds_of_their_own():
         turn_names(OracleFlywheelConfig("x", start_seed=99_999_800), 0)
 
 
+@pytest.mark.slow
 def test_the_error_of_a_lead_is_over_deals(whole):
     golden = read_split(whole / "labels", "val", 1, 0)
     number = np.unique(golden.deal, axis=0, return_inverse=True)[1].reshape(-1)
@@ -133,6 +135,7 @@ def test_the_error_of_a_lead_is_over_deals(whole):
     assert lead_by_deal(golden, np.full(len(number), 2.0))[0] == pytest.approx(2)
 
 
+@pytest.mark.slow
 def test_the_command_shows_resumes_and_refuses(whole, start, tmp_path, capsys):
     command = ["texas42", "flywheel"]
     assert main([*command, "status", str(whole)]) == 0

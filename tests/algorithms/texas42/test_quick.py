@@ -58,6 +58,7 @@ def test_a_fit_tells_better_than_chance_what_is_played():
     assert found.weights.hidden.shape == (16, fast_policy.FEATURES)
 
 
+@pytest.mark.slow
 def test_examples_that_are_no_whole_numbers_are_refused(tmp_path, played, monkeypatch):
     monkeypatch.setattr(examples, "CHUNK", len(played.hand))
     (tmp_path / "player.json").write_text(json.dumps({"player": "random"}))
@@ -66,6 +67,7 @@ def test_examples_that_are_no_whole_numbers_are_refused(tmp_path, played, monkey
         gather_examples(tmp_path, 1, "random")
 
 
+@pytest.mark.slow
 def test_a_folder_is_of_one_player(tmp_path, monkeypatch):
     monkeypatch.setattr(examples, "CHUNK", 10)
     first = gather_examples(tmp_path, 20, PLAYER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ludory.cli import main
 from ludory.envs.sokoban.bank import read_bank
@@ -12,6 +13,7 @@ from ludory.envs.sokoban.bank import read_bank
 HARD = Path(__file__).parents[2] / "golden" / "text_games" / "boxoban" / "boxoban_hard.txt"
 
 
+@pytest.mark.slow
 def test_a_bank_is_written_once(tmp_path, capsys):
     out = tmp_path / "rooms.npz"
     command = ["sokoban", "bank", "--rooms", "50", "--split", "valid", "--out", str(out)]
@@ -30,6 +32,7 @@ def test_level_files_become_a_bank(tmp_path):
     assert np.unique(read_bank(out).lengths).tolist() == [-1]
 
 
+@pytest.mark.slow
 def test_splits_have_no_room_in_common(capsys):
     assert main(["check", "rooms", "Sokoban-v0(split='train')", "Sokoban-v0(split='test')", "--rooms", "80"]) == 0
     assert "in both: 0 distinct rooms" in capsys.readouterr().out
@@ -48,6 +51,7 @@ def test_a_missing_file_is_not_taken_for_a_game(capsys):
 ROOM = "#####\n#@$.#\n#####\n"
 
 
+@pytest.mark.slow
 def test_a_collection_becomes_a_bank_without_its_bad_levels(tmp_path, capsys):
     collection, out = tmp_path / "collection.xsb", tmp_path / "rooms.npz"
     collection.write_text(

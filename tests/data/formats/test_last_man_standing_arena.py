@@ -36,7 +36,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 GAMES, SEED = 3, 5
 
 
-@pytest.fixture(scope="module", params=["duel", pytest.param("free for all", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("duel", marks=pytest.mark.slow), pytest.param("free for all", marks=pytest.mark.slow)],
+)
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Games of random play, as Parquet and in `recorder`."""
     folder = tmp_path_factory.mktemp("arena")
@@ -89,6 +92,7 @@ def test_a_missing_mark_of_use_is_a_problem_that_names_row_and_field(played: Pat
         TrajectoryDataset(tmp_path / "set.parquet")
 
 
+@pytest.mark.slow
 def test_what_is_read_back_is_what_was_played(played: Path, found: SequenceSet) -> None:
     header, data = TrajectoryDataset(played).header, everything(played)
     assert len(found.sequences) == GAMES * header.players

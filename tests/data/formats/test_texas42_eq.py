@@ -147,6 +147,7 @@ def test_dictionaries_of_torch_and_back(file, tmp_path, capsys):
     assert "cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(file, tmp_path, capsys):
     import torch
 

@@ -33,6 +33,7 @@ def file(tmp_path_factory):
     return target
 
 
+@pytest.mark.slow
 def test_every_decision_with_a_choice_is_labelled_and_no_other(file):
     labels = read_labels(file)
     assert ((labels.q != -128).sum(axis=1) > 1).all()
@@ -44,6 +45,7 @@ def test_every_decision_with_a_choice_is_labelled_and_no_other(file):
     assert 8 not in labels.decl  # nobody can call it
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_tabulator(file):
     labels = read_labels(file)
     rows = np.flatnonzero((labels.seed == 103) & (labels.behaviour == 1))

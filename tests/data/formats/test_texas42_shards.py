@@ -60,6 +60,7 @@ def test_a_whole_shard_has_every_reachable_state_once_with_its_values(tmp_path):
     assert not rows.values[held == 0].any()
 
 
+@pytest.mark.slow
 def test_columns_and_metadata_are_those_of_the_format(small):
     file = pq.ParquetFile(small)
     assert [(part.name, str(part.type)) for part in file.schema_arrow] == [
@@ -70,6 +71,7 @@ def test_columns_and_metadata_are_those_of_the_format(small):
     assert file.metadata.row_group(0).column(0).compression == "SNAPPY"
 
 
+@pytest.mark.slow
 def test_part_of_a_deal_is_the_same_part_every_time_and_has_the_root(small, tmp_path):
     again = tmp_path / small.name
     make_shard(again, ShardName(930, 0), max_states=20_000)

@@ -32,6 +32,7 @@ def choose(made):
     return RandomMoves(made.facts, GAMES, np.random.default_rng(4))
 
 
+@pytest.mark.slow
 def test_every_position_of_random_games(engine, choose):
     returns, radius = np.zeros((GAMES, 2)), engine.state.zone_radius.copy()
     shooters = 0
@@ -94,6 +95,7 @@ def test_redealt_games_are_possible_and_look_the_same_to_who_asked(engine, choos
     assert changed > 5000
 
 
+@pytest.mark.plain
 def test_unseen_rivals_are_put_everywhere_out_of_sight(engine):
     far = {"position": [[-14000, 0], [14000, 0]]}
     engine.reset(options={"start": far})

@@ -11,6 +11,7 @@ from ludory.envs import arena_v0
 from ludory.errors import OptionError
 
 
+@pytest.mark.plain
 def test_one_seat_against_a_style():
     env = gymnasium.make("Arena2P-v0", seats=0, others="arena/rusher")
     seen, info = env.reset(seed=1)

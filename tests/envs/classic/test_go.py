@@ -342,6 +342,7 @@ def test_planes_show_the_position_the_two_before_it_and_what_is_forbidden():
     assert (engine.observe(0)[0, 2:4] == engine.observe(0)[0, :2]).all()
 
 
+@pytest.mark.slow
 def test_a_turned_board_is_the_same_game():
     """On a small board, where stones are captured and positions come back."""
     generator, seen = np.random.default_rng(3), set()

@@ -336,6 +336,7 @@ def test_an_array_of_another_form_is_refused_as_out(engine):
         engine.legal(out=np.zeros((4, TINY.facts.num_actions), np.uint8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
 def test_threads_play_the_same_games(packed):
     one, two = (KernelEngine(TINY, 3000, seed=1, threads=threads) for threads in (1, 2))

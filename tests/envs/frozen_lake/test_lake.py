@@ -81,6 +81,7 @@ def test_recorded_games_on_firm_ice_are_replayed_by_their_actions():
 # --- Transitions and optimum ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", QS)
 def test_probabilities_sum_to_one_and_observed_slips_match_them(q):
     room, games = read_map(["FFFF", "FFSF", "FFGF", "HFFF"]), 6000
@@ -153,6 +154,7 @@ def test_anchors_of_a_random_walk():
     assert 100 * (1 - (1 - walks) ** 8).mean() == pytest.approx(61.3, abs=0.5)
 
 
+@pytest.mark.slow
 def test_our_maps_are_distributed_as_those_of_the_originals():
     """Many more maps than the 128 of the anchors, which are hard ones: 50.2 and 90.8 percent, 2.69 holes, on 10,000 of theirs."""
     rooms = LakeRooms(4, 0.8).draw(np.arange(4000))["room"]

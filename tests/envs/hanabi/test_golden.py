@@ -27,15 +27,17 @@ def test_sizes_are_the_recorded_ones(golden, game):
     assert len(golden["deck"]) == golden["meta"]["games"]
 
 
+@pytest.mark.slow
 def test_all_games_in_one_batch(golden, game):
     engine = KernelEngine(game, len(golden["deck"]), seed=1)
     assert differences(engine, golden) == []
     assert engine.terminated.all()
 
 
-def test_some_games_alone(golden, game):
+@pytest.mark.parametrize("games", [pytest.param(2, marks=pytest.mark.plain), pytest.param(8, marks=pytest.mark.slow)])
+def test_some_games_alone(golden, game, games):
     engine = KernelEngine(game, 1, seed=1)
-    for index in np.linspace(0, len(golden["deck"]) - 1, 8).astype(int):
+    for index in np.linspace(0, len(golden["deck"]) - 1, games).astype(int):
         assert differences(engine, golden, [index]) == []
 
 

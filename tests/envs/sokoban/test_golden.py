@@ -29,7 +29,8 @@ def test_all_recorded_steps_are_replayed_without_a_difference(recorded):
     assert total == 27_006
 
 
-@pytest.mark.parametrize("style", ["grid", "coord", "grid_coord"])
+@pytest.mark.plain
+@pytest.mark.parametrize("style", [pytest.param("grid", marks=pytest.mark.slow), "coord", "grid_coord"])
 def test_recorded_texts_rewards_and_ends(style):
     compared = 0
     for episode in text_episodes():

@@ -54,6 +54,7 @@ def test_the_banks_that_come_with_the_package_are_those_that_the_generator_draws
     np.testing.assert_array_equal(kept[first], bank_rows(draw_rooms(options(preset), first)))
 
 
+@pytest.mark.slow
 def test_banks_of_other_games_are_not_in_the_package(tmp_path):
     other = options("simple", bank=8)
     assert drawn_bank(other) is None

@@ -51,6 +51,7 @@ def play(engine: Any, *names: str) -> list[float]:
 # --- Recorded games ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(("size", "count", "placements"), [(4, 60, 666), (9, 15, 600)])
 def test_recorded_games_are_replayed_exactly(size, count, placements):
     game = make_game(size, rewards="ragen2", mask="all", max_steps=40, rooms=1)
@@ -121,6 +122,7 @@ def test_a_refused_placement_never_ends_a_game_of_ragen2():
     assert default.truncated[0]
 
 
+@pytest.mark.plain
 def test_the_mask_shows_what_is_accepted():
     game = make_game(rooms=64)
     engine, generator = make_engine(game, 200, seed=4), np.random.default_rng(5)
@@ -164,6 +166,7 @@ def test_the_solver_counts_as_trying_everything_does():
     assert len(set(expected)) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "blanks"), [(4, 6), (4, 10), (9, 32), (9, 50)])
 def test_unique_puzzles_have_one_solution(size, blanks):
     drawn = SudokuRooms(size, blanks, unique=True).draw(np.arange(50))
@@ -173,6 +176,7 @@ def test_unique_puzzles_have_one_solution(size, blanks):
     assert ((drawn["puzzle"] == 0).sum(axis=(1, 2)) == blanks).all()
 
 
+@pytest.mark.slow
 def test_nearly_all_easy_puzzles_are_unique_anyway():
     """94.8 percent of RAGEN 2's easy puzzles of 4 x 4 cells."""
     counts, _ = solve_all(SudokuRooms(4, 6, unique=False).draw(np.arange(4000))["puzzle"])
@@ -199,6 +203,7 @@ def test_rooms_follow_from_seed_and_split_alone():
     assert (split_of(rooms.hashes(together)) == SPLITS.index("test")).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["Sudoku4-v0", "Sudoku9-v0"])
 def test_the_puzzles_that_come_with_the_package_are_those_that_are_drawn(id: str, tmp_path: Path) -> None:
     bank = make_engine(id).state.bank

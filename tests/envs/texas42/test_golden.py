@@ -75,6 +75,7 @@ def test_hands_of_fixed_contract(hands):
     replay(engine, hands, 0)
 
 
+@pytest.mark.plain
 def test_hands_that_were_bid_for(hands):
     callable_rows = hands["decl"] != 8
     hands = {name: values[callable_rows] for name, values in hands.items()}
@@ -94,6 +95,7 @@ def bid_id(bid):
     return 0 if bid == 0 else bid - 29 if bid < 42 else 12 + bid // 42
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("forced", [False, True])
 def test_auctions(forced):
     rows = [row for row in load("auctions.json") if row["forced"] == forced]

@@ -192,6 +192,7 @@ def test_sevens_plays_what_is_nearest_and_the_first_of_equals_wins():
     assert (games.rewards[:, 0] == np.where(made, 1, -1)).all()
 
 
+@pytest.mark.slow
 def test_stopping_early_changes_no_result():
     options = {"nello": ("high", "suit", "low"), "sevens": True}
     whole, early = engine(make_hand(**options), 400), engine(make_hand(**options, early_stop=True), 400)

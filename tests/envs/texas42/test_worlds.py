@@ -195,6 +195,7 @@ def positions(game):
         yield name, engine
 
 
+@pytest.mark.slow
 def test_redeal_is_uniform_over_the_worlds(game):
     tried = 0
     for name, engine in positions(game):
@@ -214,6 +215,7 @@ def test_redeal_is_uniform_over_the_worlds(game):
     assert tried >= 6
 
 
+@pytest.mark.slow
 def test_redeal_keeps_promised_doubles_at_the_first_lead(game):
     engine = KernelEngine(game, 1, seed=1)
     engine.reset(options={"deal": DEAL, "shaker": 3, "bids": [SPLASH, PASS, PASS, PASS]})

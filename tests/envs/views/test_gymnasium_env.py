@@ -20,6 +20,8 @@ from ludory.envs.views.gymnasium_env import GameEnv, make_env
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.errors import IllegalActionError, NotResetError, OptionError, UnknownIdError
 
+pytestmark = pytest.mark.plain
+
 TINY = "HanabiTiny2P-v0"
 
 

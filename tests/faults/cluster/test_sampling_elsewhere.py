@@ -16,6 +16,7 @@ from ludory.errors import OptionError
 GAME = "HanabiTiny2P-v0"
 SMALL: dict[str, Any] = {"num_envs": 30, "n_steps": 6, "seed": 3}
 STEPS = 30 * 6 * 3
+COMPILED = (pytest.mark.slow, pytest.mark.optimised)
 
 
 def trained(algorithm: str, workers: Workers | None, file: Path, samplers: int = 2, **changes: Any) -> bytes:
@@ -33,10 +34,10 @@ def trained(algorithm: str, workers: Workers | None, file: Path, samplers: int =
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
+        pytest.param({}, marks=COMPILED),
         {"policy": "gru"},
-        {"game": "KuhnPoker-v0"},
-        {"game": "KuhnPoker-v0", "others": "random"},
+        pytest.param({"game": "KuhnPoker-v0"}, marks=COMPILED),
+        pytest.param({"game": "KuhnPoker-v0", "others": "random"}, marks=COMPILED),
         {"privileged_value": True},
     ],
     ids=str,
@@ -51,6 +52,7 @@ def test_ppo_learns_the_same_bit_for_bit_in_any_number_of_shares(changes: dict[s
         assert trained("ppo", InProcess(), tmp_path / "shared.ludory", samplers, **changes) == alone
 
 
+@pytest.mark.optimised
 def test_ppo_on_ray_learns_the_same_bit_for_bit_while_samplers_are_killed(two_nodes: TwoNodes, tmp_path: Path) -> None:
     alone = trained("ppo", None, tmp_path / "alone.ludory")
     with Killer(two_nodes, seed=4, pause=1.5, most=3) as killer:
@@ -58,6 +60,8 @@ def test_ppo_on_ray_learns_the_same_bit_for_bit_while_samplers_are_killed(two_no
     assert killer.kills
 
 
+@pytest.mark.slow
+@pytest.mark.optimised
 def test_a_run_goes_on_without_the_workers_with_which_it_began(tmp_path: Path) -> None:
     whole: Any = ludory.make_algorithm("ppo", env=GAME, **SMALL).learn(STEPS)
     begun: Any = ludory.make_algorithm("ppo", env=GAME, **SMALL).sample_at(InProcess(), 3).learn(STEPS // 3)

@@ -43,6 +43,8 @@ from ludory.plugins.discovery import discover
 from ludory.web.analysis.report import PositionAnalysis
 from ludory.web.analysis.review import review
 
+pytestmark = pytest.mark.plain
+
 assert HIGH_CARD.kernels is not None
 UNDEALT = replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(redeal=None), id="UndealtCard-v0")
 """High card whose hidden card cannot be drawn anew: a search needs a belief of the game's own."""

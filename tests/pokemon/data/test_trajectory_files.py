@@ -264,6 +264,7 @@ def test_a_constant_observation_field_is_told(tmp_path: Path) -> None:
     assert not any("'turn'" in one for one in warnings)
 
 
+@pytest.mark.slow
 def test_statistics_of_the_recorded_battles(tmp_path: Path, chosen: list[BattleTrajectory]) -> None:
     write_trajectories(tmp_path / "b.jsonl", chosen)
     found = statistics_of([tmp_path / "b.jsonl"])

@@ -197,7 +197,11 @@ def test_texas_42_counts_worlds_and_ends_exactly() -> None:
 
 @pytest.mark.parametrize(
     ("game", "solver"),
-    [("Sokoban-v0", "sokoban/solver"), ("Sudoku4-v0", "sudoku/solver"), ("FrozenLakeFirm-v0", "frozen_lake/optimum")],
+    [
+        pytest.param("Sokoban-v0", "sokoban/solver", marks=pytest.mark.slow),
+        ("Sudoku4-v0", "sudoku/solver"),
+        ("FrozenLakeFirm-v0", "frozen_lake/optimum"),
+    ],
 )
 def test_solvers_find_no_mistake_in_their_own_games(game: str, solver: str) -> None:
     replay = record_replay(game, [make_agent(solver, game)], seed=2)
