@@ -51,7 +51,7 @@ class HumanAgent(Agent):
         return actions[:, 0] if len(facts.heads) == 1 else actions
 
     def _ask_head(self, head: int, allowed: Array) -> int:
-        names = {int(value): self._game.action_name(head, int(value)) for value in allowed}
+        names = {int(value): self._game.look.action_name(head, int(value)) for value in allowed}
         title = f"{self._game.facts.head_names[head]}: " if len(self._game.facts.heads) > 1 else ""
         self._tell(title + listing(names))
         while True:

@@ -62,7 +62,7 @@ def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) ->
         )
     if callable(getattr(model, "agent_for", None)):  # it does not play by observations
         return _checked(call(name, model.agent_for, game, *args, **kwargs), name)
-    check_conventions(model.game.conventions, game, name)
+    check_conventions(model.game.records.conventions, game, name)
     agent = _checked(call(name, model.as_agent, *args, **kwargs), name)
     learnt, asked = model.game.facts, game.facts
     if (learnt.observation, learnt.heads, learnt.box) != (asked.observation, asked.heads, asked.box):

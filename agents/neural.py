@@ -160,7 +160,7 @@ def seen_game(game: Game, learnt: Game) -> Game | None:
     ours, its = game.facts, learnt.facts
     if (ours.observation, ours.heads, ours.box) == (its.observation, its.heads, its.box):
         return game
-    if game.id is None or "observation" not in learnt.options or game.kernels is None:
+    if game.id is None or "observation" not in learnt.options or game.rules.kernels is None:
         return None
     try:
         seen = make_game(game.id, **{**game.options, "observation": learnt.options["observation"]})
@@ -169,5 +169,6 @@ def seen_game(game: Game, learnt: Game) -> Game | None:
     found = seen.facts
     fits = (found.observation, found.heads, found.box) == (its.observation, its.heads, its.box)
     same_rules = (found.name, found.players) == (its.name, ours.players)
-    has_all = all(game.fields.get(name) == field for name, field in seen.fields.items())  # it may remember more
+    state = game.rules.fields
+    has_all = all(state.get(name) == field for name, field in seen.rules.fields.items())  # it may remember more
     return seen if fits and same_rules and has_all and not found.privileged_observation else None

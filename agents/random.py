@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Array, on_host
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.envs.seats.player import Memory
 
 from .agent import DrawingAgent

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 

@@ -229,7 +229,7 @@ class Algorithm(Learner):
                 raise OptionError(
                     f"set_env: {game.name} has another facts.{what} than {self.game.name}; make a new model with env="
                 )
-        if (count := getattr(game.engine, "num_envs", self.n_envs)) != self.n_envs:
+        if (count := getattr(game.rules.engine, "num_envs", self.n_envs)) != self.n_envs:
             raise OptionError(f"set_env: got {count} environments, the model trains on {self.n_envs}; give as many")
         self.release_samplers()
         critic, self.game = self.sampler.critic, game
@@ -448,10 +448,11 @@ class Algorithm(Learner):
 
     def _described_game(self) -> dict[str, Any]:
         """The conventions of a game that has some with what they depend on, and the description of one whose rules are not installed."""
-        told: dict[str, Any] = {"conventions": dict(self.game.conventions)} if self.game.conventions else {}
+        records = self.game.records
+        told: dict[str, Any] = {"conventions": dict(records.conventions)} if records.conventions else {}
         if kept := self.game.kept_engine_options:
             told["engine_options"] = kept
-        return told | ({"recorded": header_to_json(header_of(self.game))} if self.game.recorded is not None else {})
+        return told | ({"recorded": header_to_json(header_of(self.game))} if records.header is not None else {})
 
     def _packages(self) -> dict[str, Any]:
         """Third-party packages that the file needs."""
@@ -522,7 +523,7 @@ class Algorithm(Learner):
         """Restore the games; returns False if there are none, or another number of them, or if they were played by other rules."""
         if not header["sampling"] or len(tensors["games/to_move"]) != self.engine.num_games:
             return False
-        rules = self.game.conventions.get(RULES)
+        rules = self.game.records.conventions.get(RULES)
         if header["env"].get("conventions", {}).get(RULES, rules) != rules:
             return False
         self.engine.load_fields({name: tensor.numpy() for name, tensor in _group(tensors, "games").items()})

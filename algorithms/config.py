@@ -12,7 +12,7 @@ from ludory.errors import OptionError
 from ludory.limits import OneOf, PositiveInt, check_limits
 
 if TYPE_CHECKING:
-    from ludory.envs.game import GameFacts
+    from ludory.envs.facts import GameFacts
 
 C = TypeVar("C", bound="LearnerConfig")
 Options = TypeVar("Options")

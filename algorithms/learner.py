@@ -70,7 +70,7 @@ class Learner(ABC):
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
         """Fields of the config with other defaults for this game: as many games as environments that were handed in."""
-        count, names = getattr(game.engine, "num_envs", None), [field.name for field in fields(cls.config_class)]
+        count, names = getattr(game.rules.engine, "num_envs", None), [field.name for field in fields(cls.config_class)]
         return {} if count is None or "num_envs" not in names else {"num_envs": count}
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:

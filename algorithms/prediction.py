@@ -12,7 +12,8 @@ from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
 from ludory.envs.engine.protocol import Engine, on_host
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.envs.make import make_engine
 from ludory.errors import OptionError
 
@@ -67,7 +68,7 @@ def warn_of_missing_masks(name: str, game: Game, running: Engine | None) -> None
         game: its game.
         running: the training games, if they have begun.
     """
-    some_illegal = _has_illegal_actions(game) if game.engine is None else _shows_illegal_actions(running)
+    some_illegal = _has_illegal_actions(game) if game.rules.engine is None else _shows_illegal_actions(running)
     if some_illegal:
         # Without a registry, which `warnings.warn` would take, Python's filters do not leave out the warning of a second model.
         warnings.warn_explicit(

@@ -28,28 +28,29 @@ if TYPE_CHECKING:
     from .engine.protocol import Array, Engine, on_host
     from .engine.snapshot import identity, read_arrays, write_snapshot
     from .engine.storage import new_records
-    from .game import (
-        Box,
-        Chance,
-        FactNames,
-        Field,
-        Game,
-        GameFacts,
-        Head,
-        Kernels,
-        ObservationSpec,
-        Outcomes,
-        Segment,
-        State,
-        Symmetry,
-        elimination,
-        flat_segments,
-        header,
-        waiting,
-    )
+    from .facts import Box, GameFacts, Head, ObservationSpec, Segment, flat_segments
+    from .game import Game
     from .kernels import batch_kernel, kernel
     from .make import EnvLike, NamedGame, make_engine, make_game, start_games
     from .options import check_choice, check_flag, check_range, integer_array, read_options, refuse_unknown
+    from .parts import (
+        Analysis,
+        Chance,
+        DecisionKinds,
+        FactNames,
+        Field,
+        Kernels,
+        Look,
+        Outcomes,
+        Records,
+        Rooms,
+        Rules,
+        State,
+        Symmetry,
+        elimination,
+        header,
+        waiting,
+    )
     from .rooms import SPLITS, check_split, room_hash, split_of
     from .seats.player import Memory, Player, memory_of_new_games, named_arrays, put
     from .seats.table import Table, first_legal
@@ -69,10 +70,12 @@ __all__ = [
     "POOL_OPTIONS",
     "SPLITS",
     "STREAM",
+    "Analysis",
     "Array",
     "ArraySpec",
     "Box",
     "Chance",
+    "DecisionKinds",
     "Decoded",
     "Engine",
     "EnvLike",
@@ -88,6 +91,7 @@ __all__ = [
     "Head",
     "KernelEngine",
     "Kernels",
+    "Look",
     "Memory",
     "NamedGame",
     "ObservationSpec",
@@ -97,7 +101,10 @@ __all__ = [
     "PooledEngine",
     "ProcessPool",
     "PromptMode",
+    "Records",
+    "Rooms",
     "Rows",
+    "Rules",
     "Segment",
     "State",
     "Symmetry",

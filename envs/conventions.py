@@ -19,14 +19,14 @@ def check_conventions(saved: Mapping[str, str], game: Game, what: str) -> None:
     """Refuse a network that reads or chooses by other conventions than the game's; warn once of other rules.
 
     Args:
-        saved: `Game.conventions` of the game that the network was trained on; those that are absent are not compared.
+        saved: `Records.conventions` of the game that the network was trained on; those that are absent are not compared.
         game: to play or to go on with.
         what: the network's file or name, for messages.
 
     Raises:
         CheckpointError: a convention differs; the message has both values, and the option that would make them agree.
     """
-    for name, asked in game.conventions.items():
+    for name, asked in game.records.conventions.items():
         found = saved.get(name, asked)
         if found == asked:
             continue

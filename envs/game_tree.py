@@ -13,8 +13,9 @@ from ludory.errors import OptionError
 from ludory.limits import MAX_NODES
 
 from .engine.protocol import Engine, on_host
-from .game import Game, Outcomes
+from .game import Game
 from .make import make_engine
+from .parts import Outcomes
 from .seats.player import Memory, Player
 
 SAME = 1e-5
@@ -75,7 +76,7 @@ def game_tree(game: Game, players: Sequence[KnownPlayer | None] | None = None, m
 
     Args:
         game: a game in which seats move in turn, with one head of actions, whose engine can be copied. With chance, it needs
-            `Game.chance`.
+            `Analysis.chance`.
         players: a player per seat, or None for free seats, in which all legal actions are tried. The actions of players are
             followed where they have a probability above 0. None: all seats are free.
         max_nodes: most nodes of the tree.
@@ -95,10 +96,10 @@ def _check(game: Game) -> None:
     if len(facts.heads) != 1:
         raise OptionError(f"exact values need actions of one head; those of {name} have {facts.action_size} parts")
     game.need("an exact value", "clones")
-    if facts.chance and game.chance is None:
+    if facts.chance and game.analysis.chance is None:
         raise OptionError(
             f"exact values need the distribution of chance, which {name} does not state: choose KuhnPoker-v0 or LeducPoker-v0, or give its Game chance=Chance(start, step), "
-            "see ludory.envs.game.Chance"
+            "see ludory.envs.Chance"
         )
 
 
@@ -152,9 +153,9 @@ class _Enumeration:
         """The games after `reset`, one per outcome of chance, and their probabilities."""
         engine = make_engine(self.game, 1, seed=0)
         engine.reset()
-        if not self.game.facts.chance or self.game.chance is None:
+        if not self.game.facts.chance or self.game.analysis.chance is None:
             return engine, np.ones(1)
-        outcomes = self.game.chance.start()
+        outcomes = self.game.analysis.chance.start()
         _check_outcomes(self.game, outcomes)
         count = len(outcomes.probabilities)
         engine = engine.gather(np.zeros(count, np.int64))
@@ -224,9 +225,10 @@ class _Enumeration:
             if player is not None:
                 player.notice(child, seat, rows, action, self.memories[seat])
         child.step(action)
-        if self.game.chance is None or self.game.chance.step is None:
+        chance = self.game.analysis.chance
+        if chance is None or chance.step is None:
             return child, parent, action, weight
-        draw, state = self.game.chance.step, engine.state
+        draw, state = chance.step, engine.state
         drawn = [draw(state, int(one), int(move)) for one, move in zip(parent, action, strict=True)]
         for outcomes in drawn:
             if outcomes is not None:

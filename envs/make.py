@@ -13,7 +13,9 @@ from ludory.errors import OptionError, PluginError
 from ludory.plugins import Entry, games
 from ludory.plugins.call import call
 
-from .game import Field, Game, GameFacts, Kernels
+from .facts import GameFacts
+from .game import Game
+from .parts import Analysis, Field, Kernels, Look, Records, Rules
 
 if TYPE_CHECKING:  # these take seconds to import
     from gymnasium import Env
@@ -35,7 +37,7 @@ def make_game(id: str | Game, **options: Any) -> Game:
 
     An id without version (`Hanabi2P`) means the newest version. `Game.id` and `Game.options` are set, so that
     `make_game(game.id, **game.options)` makes the same game again. Options of the engine, such as `workers`, change how the game
-    runs, not the game; they are stored in `Game.engine_options`.
+    runs, not the game; they are stored in `Rules.engine_options`.
 
     Raises:
         UnknownIdError: no game has this id; the message suggests the nearest ones.
@@ -43,25 +45,28 @@ def make_game(id: str | Game, **options: Any) -> Game:
         PluginError: the game's package is broken or lacks a dependency.
     """
     if isinstance(id, Game):
-        others = [name for name in options if name not in id.engine_options]
+        others = [name for name in options if name not in id.rules.engine_options]
         if others:
             raise OptionError(
                 f"options {', '.join(others)} came with a made game; give its id instead, make_game(id, ...)"
             )
-        return replace(id, engine_options={**id.engine_options, **options}) if options else id
+        return _with_engine_options(id, options) if options else id
     entry = games.get(id)
     _refuse_fixed(entry, options)
     factory = games.load(id)
     held = _not_taken(factory, options)
     game = _called(entry, factory, {name: value for name, value in options.items() if name not in held})
-    unknown = [name for name in held if name not in game.engine_options]
+    known = game.rules.engine_options
+    unknown = [name for name in held if name not in known]
     if unknown:  # neither the game nor its engine has them: the call raises an error that lists the options
-        game = _called(
-            entry, factory, {name: value for name, value in options.items() if name not in game.engine_options}
-        )
-    of_engine = {name: value for name, value in options.items() if name in game.engine_options}
+        game = _called(entry, factory, {name: value for name, value in options.items() if name not in known})
+    of_engine = {name: value for name, value in options.items() if name in known}
     own = {name: value for name, value in options.items() if name not in of_engine}
-    return replace(game, id=entry.id, options=own, engine_options={**game.engine_options, **of_engine})
+    return replace(_with_engine_options(game, of_engine), id=entry.id, options=own)
+
+
+def _with_engine_options(game: Game, options: Mapping[str, Any]) -> Game:
+    return replace(game, rules=replace(game.rules, engine_options={**game.rules.engine_options, **options}))
 
 
 def _not_taken(factory: Callable[..., object], options: Mapping[str, Any]) -> list[str]:
@@ -119,7 +124,7 @@ class NamedGame:
                 f"{game.name} has no id that other processes know, by which they make a game; register it as `ludory new game` does, or leave "
                 "the workers out"
             )
-        return cls(game.id, {**game.options, **game.engine_options})
+        return cls(game.id, {**game.options, **game.rules.engine_options})
 
     def make(self) -> Game:
         """Make the game; errors as of `make_game`."""
@@ -128,18 +133,16 @@ class NamedGame:
 
 def pickled(game: Game) -> tuple[Any, ...]:
     """How `pickle` keeps a game: by id and options if these make the same game, else by its parts, which must then be importable."""
-    named = NamedGame(game.id, {**game.options, **game.engine_options})
-    if games.installed(game.id) and _same_parts(game, named.make()):
+    named = NamedGame(game.id, {**game.options, **game.rules.engine_options})
+    if games.installed(game.id) and _definition(game) == _definition(named.make()):
         return named.make, ()
     return Game, tuple(getattr(game, part.name) for part in fields(game))
 
 
-def _same_parts(game: Game, other: Game) -> bool:
-    """Whether no part was replaced since the factory made the game; of functions and objects it looks at their definitions."""
-    return all(_definition(getattr(game, part.name)) == _definition(getattr(other, part.name)) for part in fields(game))
-
-
 def _definition(part: Any) -> Any:
+    """What is the same in two games if nothing was replaced since a factory made them; of functions and objects their definitions."""
+    if isinstance(part, (Game, Rules, Look, Analysis, Records)):
+        return [_definition(getattr(part, one.name)) for one in fields(part)]
     if isinstance(part, Kernels):
         return [_definition(kernel) for kernel in part]
     if isinstance(part, Mapping):
@@ -152,7 +155,7 @@ def _definition(part: Any) -> Any:
 
 def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:
     """A started batch in which row k plays game number numbers[k] of `seed`. Numbers may repeat, to play one start several times."""
-    if game.kernels is not None:
+    if game.rules.kernels is not None:
         source = make_engine(game, int(numbers.max()) + 1, device, seed)
         source.reset()
         return source.gather(numbers)
@@ -190,20 +193,19 @@ def make_engine(
         UnknownIdError, PluginError: as for `make_game`; or the game is known from recordings only.
     """
     game, place = make_game(id, **options), str(device)
-    if compiled is False and (game.engine is not None or place != "cpu"):
-        why = (
-            f"device {place!r} runs compiled code" if game.engine is None else f"the rules of {game.name} run elsewhere"
-        )
+    elsewhere = game.rules.engine
+    if compiled is False and (elsewhere is not None or place != "cpu"):
+        why = f"device {place!r} runs compiled code" if elsewhere is None else f"the rules of {game.name} run elsewhere"
         raise OptionError(f"compiled=False: {why}; leave it out")
-    if game.engine is not None:
-        made: Engine = game.engine(
+    if elsewhere is not None:
+        made: Engine = elsewhere(
             game,
             num_games=num_games,
             seed=seed,
             first_game=first_game,
             threads=threads,
             device=place,
-            **game.engine_options,
+            **game.rules.engine_options,
         )
         return made
     if place == "cpu":

@@ -10,7 +10,8 @@ from html import escape
 
 from ludory.frames.terminal import text_svg
 
-from .game import Game, State
+from .game import Game
+from .parts import State
 
 __all__ = [
     "as_wanted",
@@ -50,14 +51,15 @@ def show(text: str) -> None:
 
 def text_picture(game: Game, state: State, i: int, seat: int | None) -> str:
     """Game `i` as `seat` sees it (None: everything). Games that draw no text show their public facts."""
-    if game.text is not None:
-        return game.text(state, i, seat)
-    return "\n".join(f"{key}: {value}" for key, value in game.info(state, i).items()) or "(this game draws no text)"
+    look = game.look
+    if look.text is not None:
+        return look.text(state, i, seat)
+    return "\n".join(f"{key}: {value}" for key, value in look.info(state, i).items()) or "(this game draws no text)"
 
 
 def svg_picture(game: Game, state: State, i: int, seat: int | None) -> str:
     """Game `i` as `seat` sees it (None: everything), as an SVG document. Games that draw no SVG show their text."""
-    return game.svg(state, i, seat) if game.svg is not None else text_svg(text_picture(game, state, i, seat))
+    return game.look.svg(state, i, seat) if game.look.svg is not None else text_svg(text_picture(game, state, i, seat))
 
 
 def html_pictures(title: str, game: Game, state: State, seats: Sequence[int | None]) -> str:

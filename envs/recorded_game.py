@@ -9,7 +9,9 @@ from typing import Any, NoReturn, Protocol
 from ludory.errors import PluginError
 from ludory.plugins import games
 
-from .game import Game, GameFacts, Head, ObservationSpec
+from .facts import GameFacts, Head, ObservationSpec
+from .game import Game
+from .parts import Look, Records, Rules
 
 TOLD = ("observation", "heads", "players")
 """Facts that are attributes of every header, also of old ones."""
@@ -80,12 +82,12 @@ def game_of_header(told: RecordedHeader) -> Game:
         raise PluginError(missing_rules(told))
 
     return Game(
-        facts=facts,
-        engine=missing,
-        action_name=lambda head, value: f"{told.heads[head].name} {value}",
+        facts,
+        Rules(engine=missing),
+        look=Look(action_name=lambda head, value: f"{told.heads[head].name} {value}"),
         id=told.game,
         options=dict(told.options),
-        recorded=told,
+        records=Records(header=told),
     )
 
 
@@ -97,6 +99,6 @@ def missing_rules(told: RecordedHeader) -> str:
 
 def package_of(game: Game) -> str:
     """Package to install for a game, "" for Ludory's own games and if unknown."""
-    if game.recorded is not None:
-        return str(game.recorded.package)
+    if game.records.header is not None:
+        return str(game.records.header.package)
     return games.package_of(game.id) if game.id in games.ids() else ""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.errors import OptionError
 
-from .game import State
+from .parts import State
 
 
 class Decoded(NamedTuple):

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 import ludory
 from ludory.agents import numpy_to_bits
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, header
 from ludory.testing import check_game
 
 CARDS, PASS, BET = 3, 0, 1
@@ -107,11 +109,12 @@ def make_game() -> Game:
     }
     return Game(
         facts,
-        fields=header(players=2) | fields,
-        kernels=Kernels(reset, step, legal, observe, redeal),
-        action_name=lambda head, action: ("pass", "bet")[action],
-        text=lambda state, i, seat: " ".join(
-            "JQK"[card] if seat in (None, owner) else "?" for owner, card in enumerate(state.cards[i])
+        Rules(header(players=2) | fields, Kernels(reset, step, legal, observe, redeal)),
+        look=Look(
+            action_name=lambda head, action: ("pass", "bet")[action],
+            text=lambda state, i, seat: " ".join(
+                "JQK"[card] if seat in (None, owner) else "?" for owner, card in enumerate(state.cards[i])
+            ),
         ),
     )
 

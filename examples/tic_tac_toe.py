@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ludory
 from ludory.envs.chance import begin_episode
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, header
 from ludory.testing import check_game
 
 SQUARES = 9
@@ -94,11 +96,15 @@ def make_game() -> Game:
     )
     return Game(
         facts,
-        fields=header(players=2) | {"board": Field("int8", (SQUARES,), low=0, high=2)},
-        kernels=Kernels(reset, step, legal, observe),
-        action_name=lambda head, square: f"row {square // 3 + 1}, column {square % 3 + 1}",
-        text=lambda state, i, seat: "\n".join(
-            "".join(".xo"[mark] for mark in state.board[i, start : start + 3]) for start in (0, 3, 6)
+        Rules(
+            header(players=2) | {"board": Field("int8", (SQUARES,), low=0, high=2)},
+            Kernels(reset, step, legal, observe),
+        ),
+        look=Look(
+            action_name=lambda head, square: f"row {square // 3 + 1}, column {square % 3 + 1}",
+            text=lambda state, i, seat: "\n".join(
+                "".join(".xo"[mark] for mark in state.board[i, start : start + 3]) for start in (0, 3, 6)
+            ),
         ),
     )
 

@@ -168,12 +168,19 @@ def _names_one(file: Path, name: str) -> bool:
         seen.add((place, wanted))
         for node in _defined(place).get(wanted, []):
             parts = list(_parts(node))
-            texts = (value for part in parts for _, value in ast.iter_fields(part) if isinstance(value, str))
+            texts = (value for part in parts for value in _texts(part))
             if NAMES_A_SYSTEM.search(" ".join(texts)):
                 return True
             waiting += [(other, wanted) for other in _files(place, node)]
             waiting += [(place, part.id) for part in parts if isinstance(part, ast.Name)]
     return False
+
+
+def _texts(part: ast.AST) -> Iterator[str]:
+    """Names and strings of a part of a statement, but for `game.language` and `Game(language=...)`, which every game has."""
+    texts = (value for _, value in ast.iter_fields(part) if isinstance(value, str))
+    every_game = isinstance(part, ast.Attribute | ast.keyword)
+    return (text for text in texts if not (every_game and text == "language"))
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:

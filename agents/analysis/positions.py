@@ -60,8 +60,8 @@ class StudiedPosition(NamedTuple):
     def name(self, action: Any) -> str:
         """An action in words."""
         if isinstance(action, tuple):
-            return ", ".join(self.game.action_name(head, int(value)) for head, value in enumerate(action))
-        return self.game.action_name(0, int(action))
+            return ", ".join(self.game.look.action_name(head, int(value)) for head, value in enumerate(action))
+        return self.game.look.action_name(0, int(action))
 
 
 def positions(replay: Replay, game: Game | None = None) -> Iterator[StudiedPosition]:

@@ -117,7 +117,7 @@ class _BotSearch(PairedSearch):
                 self._blueprint.move(worlds[k : k + 1], int(worlds["to_move"][k]), memories[k].copy()) for k in left
             ]
             action, count = Counter(chosen).most_common(1)[0]
-            told.append((self._game.action_name(0, action), count / len(worlds)))
+            told.append((self._game.look.action_name(0, action), count / len(worlds)))
             kept = left[np.array(chosen) == action]
             worlds, memories = worlds[kept].copy(), memories[kept].copy()
         return told
@@ -196,7 +196,7 @@ class _TreeSearch(MoveSearch):
         """The most simulated moves of a fresh tree after each move."""
         engine, action, told = self._engine.clone(), int(self._actions[move]), list[tuple[str, float]]()
         while True:
-            told.append((self._position.game.action_name(0, action), 1.0))
+            told.append((self._position.game.look.action_name(0, action), 1.0))
             engine.step(np.array([action]))
             if len(told) >= length or int(engine.to_move[0]) < 0:
                 return told

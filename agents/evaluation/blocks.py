@@ -151,6 +151,6 @@ def _play(
     table.listener = watch(engine) if watch else None
     table.start()
     table.run()
-    infos = [game.info(engine.state, i) for i in range(block.games)]
+    infos = [game.look.info(engine.state, i) for i in range(block.games)]
     engine.close()
     return PlayedBlock(table.rewards, infos)

@@ -103,7 +103,7 @@ def cross_play(
     roster = Roster(agents, made)
     turns = 1 if players == 2 else players
     edges = [games * turn // turns for turn in range(turns + 1)]
-    batch = min(batch, MOST_ELSEWHERE) if made.engine else batch
+    batch = min(batch, MOST_ELSEWHERE) if made.rules.engine else batch
     plan: list[tuple[int, int, int, Block]] = []
     for row, column in np.ndindex(len(agents), len(agents)):
         for seat in range(turns):

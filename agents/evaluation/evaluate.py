@@ -26,7 +26,7 @@ __all__ = ["EvaluationResult", "bootstrap_interval", "evaluate", "paired_differe
 MOST = 2**63 - 1
 """Largest integer that engines and arrays take."""
 IDS_OF_MOVES = ("last_action",)
-"""Entries of `Game.info` whose mean has no meaning."""
+"""Entries of `Look.info` whose mean has no meaning."""
 
 
 def evaluate(
@@ -87,7 +87,7 @@ def evaluate(
         turned = roster.named if workers else roster.agents  # agents that are made are not made again here
         return _rotated([turned[one] for one in seats], names, made, games, seed, rest)
     checked_seed(seed)
-    batch = min(batch, MOST_ELSEWHERE) if made.engine else batch
+    batch = min(batch, MOST_ELSEWHERE) if made.rules.engine else batch
     blocks = cut(Block(seats, first_game, games), batch)
     parts = []
     for returns, infos in play_blocks(roster, blocks, seed, device, watch, workers):

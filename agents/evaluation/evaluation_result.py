@@ -54,7 +54,7 @@ class EvaluationResult:
     returns: NDArray[np.float32]
     """(games, P), sum of the rewards."""
     outcomes: Mapping[str, NDArray[Any] | list[Any]]
-    """Public facts of the finished games (`Game.info`) by name: arrays (games, ...) of numbers, lists of text."""
+    """Public facts of the finished games (`Look.info`) by name: arrays (games, ...) of numbers, lists of text."""
     rotated: bool = False
     """True if every agent sat in every seat: columns of `returns` are then agents, not seats."""
 

@@ -54,7 +54,7 @@ def make_small_model(
     if game is not None:
         made = make_game(game)
         codec, moves = codec_of(made), range(made.facts.heads[0].size)
-        actions = codec.action_names or [made.action_name(0, action) for action in moves]
+        actions = codec.action_names or [made.look.action_name(0, action) for action in moves]
         words = {"symbols": tuple(codec.symbols), "actions": actions} | words
     if vocabulary == "words":
         tokenizer = word_tokenizer(**words)

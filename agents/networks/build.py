@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ludory.checkpoints.checkpoint import install_hint
 from ludory.envs.conventions import check_conventions
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import networks
 from ludory.plugins.spec import parse_spec

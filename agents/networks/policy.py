@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ludory.agents.networks.fast.sampling import sample_heads
 from ludory.agents.networks.layers.distribution import DiagonalGaussian, MaskedHeads
-from ludory.envs.game import GameFacts, ObservationSpec
+from ludory.envs.facts import GameFacts, ObservationSpec
 from ludory.errors import CheckpointError
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import dense_encoder
 from ludory.agents.networks.policies.mlp import ACTIVATIONS, check_layers
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 
 WIDTHS = (256, 256)
 

@@ -66,7 +66,7 @@ def random_successes(game: Game, rooms: Rooms, actions: int, samples: int = 1000
         for _ in range(actions):
             legal = engine.legal()
             engine.step(np.where(legal, draw.random(legal.shape, np.float32), -1).argmax(1))
-        won = [row for row in np.flatnonzero(engine.terminated) if game.info(engine.state, int(row))["success"]]
+        won = [row for row in np.flatnonzero(engine.terminated) if game.look.info(engine.state, int(row))["success"]]
         successes += np.bincount(part[won], minlength=count)
     return successes
 
@@ -85,7 +85,7 @@ def optimal_chances(game: Game, rooms: Rooms, actions: int) -> NDArray[np.float6
         lengths = shortest_moves(np.asarray(rooms["room"], np.uint8))
         return np.asarray((lengths >= 0) & (lengths <= actions), np.float64)
     if game.has_kernel("step", lake_step):
-        success_rate = game.fields["setup"].fill[1] / ALL
+        success_rate = game.rules.fields["setup"].fill[1] / ALL
         return np.array([lake_optimum(room, success_rate, actions) for room in rooms["room"]])
     if game.has_kernel("step", sudoku_step):
         return np.asarray((np.asarray(rooms["puzzle"]) == 0).sum(axis=(1, 2)) <= actions, np.float64)
@@ -94,5 +94,5 @@ def optimal_chances(game: Game, rooms: Rooms, actions: int) -> NDArray[np.float6
 
 def _count(game: Game, rooms: Rooms) -> int:
     if not rooms:
-        raise OptionError(f"{game.name}: no rooms were given; choose a game with rooms (Game.rooms)")
+        raise OptionError(f"{game.name}: no rooms were given; choose a game with rooms (Analysis.rooms)")
     return len(next(iter(rooms.values())))

@@ -138,7 +138,7 @@ def engine_of(game: Game, worlds: NDArray[Any]) -> KernelEngine:
 
 def fields_of(game: Game, worlds: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Records as the fields that an engine loads."""
-    return {name: worlds[name] for name in game.fields} | {"_started": np.ones(len(worlds), bool)}
+    return {name: worlds[name] for name in game.rules.fields} | {"_started": np.ones(len(worlds), bool)}
 
 
 def records_of(engine: Engine, searcher: str) -> NDArray[Any]:

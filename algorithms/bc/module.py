@@ -43,12 +43,12 @@ class BCModule(TrajectoryModule):
 
     @property
     def _groups(self) -> tuple[str, ...]:
-        kinds = self._game.decision_kinds
+        kinds = self._game.analysis.decision_kinds
         return () if kinds is None else kinds.groups
 
     @property
     def _rules(self) -> tuple[str, ...]:
-        kinds = self._game.decision_kinds
+        kinds = self._game.analysis.decision_kinds
         return () if kinds is None else kinds.rules
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
@@ -86,7 +86,7 @@ class BCModule(TrajectoryModule):
             uniform_scores(predicted.masks, sizes, used),
         ]
         if self._rules:
-            kinds = self._game.decision_kinds
+            kinds = self._game.analysis.decision_kinds
             assert kinds is not None
             chosen = kinds.choices(on_host(predicted.observations), on_host(predicted.masks))
             scores.append(choice_scores(torch.from_numpy(chosen).to(predicted.actions.device), predicted.actions))
@@ -113,7 +113,7 @@ class BCModule(TrajectoryModule):
     def _tally(self, predicted: Predictions, terms: LossTerms, scores: Scores, weights: Tensor) -> Tensor:
         """The tally of m decisions, followed by that of their groups."""
         sums = tally(terms, scores, weights)
-        kinds = self._game.decision_kinds
+        kinds = self._game.analysis.decision_kinds
         if kinds is None:
             return sums
         decisions = predicted.observations, predicted.masks, predicted.actions[:, 0]

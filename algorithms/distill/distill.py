@@ -131,9 +131,9 @@ class Distill(OfflineAlgorithm):
             raise OptionError(
                 f"discount={self.config.discount}: only where rewards are shared, not in {self.game.id}; leave it out"
             )
-        if self.config.eval_games and self.game.recorded is not None:
+        if self.config.eval_games and self.game.records.header is not None:
             raise OptionError(
-                f"eval_games={self.config.eval_games}: {missing_rules(self.game.recorded)}; or learn without scores: "
+                f"eval_games={self.config.eval_games}: {missing_rules(self.game.records.header)}; or learn without scores: "
                 "eval_games=0 (--eval-games 0)"
             )
         super().setup()

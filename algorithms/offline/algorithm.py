@@ -91,7 +91,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         Raises:
             OptionError: no symmetry to augment by.
         """
-        if self.config.augment and self.game.symmetry is None:
+        if self.config.augment and self.game.analysis.symmetry is None:
             raise OptionError(f"augment: no symmetry of {self.game.id} is known; leave it out")
         super().setup()
 
@@ -135,14 +135,14 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         Raises:
             DataError: it is of another game.
         """
-        header, free = data.header, {*ignored, *self.game.playing_options}
+        header, free = data.header, {*ignored, *self.game.records.playing_options}
         recorded, wanted = (
             (id, {name: value for name, value in options.items() if name not in free})
             for id, options in ((header.game, header.options), (self.game.id, self.game.options))
         )
         if recorded != wanted:
-            ours = self.game.conventions
-            theirs = game_of_data(header).conventions if ours else {}
+            ours = self.game.records.conventions
+            theirs = game_of_data(header).records.conventions if ours else {}
             told = [
                 f"; {name} is {theirs[name]!r} in the data and {value!r} in the game"
                 for name, value in ours.items()

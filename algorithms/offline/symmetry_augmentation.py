@@ -14,7 +14,9 @@ from torch import Tensor
 from ludory.algorithms.sampling.renaming import renamed_columns
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.trajectories import Decisions, Sequences
-from ludory.envs.game import Game, GameFacts, Symmetry
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
+from ludory.envs.parts import Symmetry
 
 from .batches import Batch
 
@@ -59,8 +61,8 @@ def renamed_batches(
 
 def renamed(batch: Batch, game: Game, place: tuple[int, ...], layout: Mapping[str, slice]) -> Batch:
     """A batch under the symmetry drawn with the seed `place`."""
-    assert game.symmetry is not None
-    symmetry = game.symmetry(np.random.default_rng(place))
+    assert game.analysis.symmetry is not None
+    symmetry = game.analysis.symmetry(np.random.default_rng(place))
     if isinstance(batch, Sequences):
         return batch._replace(decisions=rename(batch.decisions, symmetry, game.facts, layout))
     return rename(batch, symmetry, game.facts, layout)

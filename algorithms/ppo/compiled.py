@@ -26,7 +26,7 @@ from ludory.agents.networks.layers.packed_linear import usual_row
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.sampling.rollout import Rollout
 from ludory.envs.engine.parallel import part_count, run_parts, thread_count
-from ludory.envs.game import Symmetry
+from ludory.envs.parts import Symmetry
 
 from .config import PPOConfig
 from .kernels import TWIN_OF, adam_step, add_gradient, normalise

@@ -95,7 +95,7 @@ class PPOConfig(AlgorithmConfig):
 
 def suited_to(game: Game) -> dict[str, Any]:
     """Fields of `PPOConfig` with other defaults for `game`; none for games with kernels."""
-    if game.kernels is not None:
+    if game.rules.kernels is not None:
         return {}
     facts = game.facts
     fields = dict(LONE if facts.players == 1 else TABLE)
@@ -103,7 +103,7 @@ def suited_to(game: Game) -> dict[str, Any]:
         fields["normalize_observations"] = True
     if facts.box is not None:
         fields["normalize_rewards"] = True
-    count = getattr(game.engine, "num_envs", None)
+    count = getattr(game.rules.engine, "num_envs", None)
     if count is not None:  # environments that were handed in: as many steps in all
         fields["n_steps"] = max(fields["n_steps"], fields["n_steps"] * fields["num_envs"] // count)
         fields["num_envs"] = count

@@ -23,8 +23,9 @@ from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
 from ludory.envs.engine.kernel_engine import few_steps_asked
-from ludory.envs.game import Game, Symmetry
+from ludory.envs.game import Game
 from ludory.envs.make import EnvLike
+from ludory.envs.parts import Symmetry
 from ludory.errors import OptionError
 
 from . import loss as definition
@@ -88,7 +89,7 @@ class PPO(Algorithm):
     @property
     def planned_timesteps(self) -> int:
         """Default length of a training run."""
-        lone = self.game.kernels is None and self.game.facts.players == 1
+        lone = self.game.rules.kernels is None and self.game.facts.players == 1
         return LONE_TIMESTEPS if lone else super().planned_timesteps
 
     def loss(self, policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients) -> PPOLoss:
@@ -106,7 +107,7 @@ class PPO(Algorithm):
         self.observation_moments = RunningMoments(self.game.facts.observation.size)
         if self.config.normalize_observations and self.game.facts.observation.bits:
             raise OptionError(f"normalize_observations: {self.game.id} shows bits, which are not scaled; leave it out")
-        if self.config.symmetry_augmentation and self.game.symmetry is None:
+        if self.config.symmetry_augmentation and self.game.analysis.symmetry is None:
             raise OptionError(f"symmetry_augmentation: no symmetry of {self.game.id} is known; leave it out")
         if self.config.symmetry_augmentation and self.policy.recurrent:
             raise OptionError(
@@ -219,10 +220,10 @@ class PPO(Algorithm):
 
     def _draw_symmetry(self) -> Symmetry | None:
         """A random symmetry of the game for a minibatch; None without `symmetry_augmentation`."""
-        if not self.config.symmetry_augmentation or self.game.symmetry is None:
+        if not self.config.symmetry_augmentation or self.game.analysis.symmetry is None:
             return None
         seed = torch.randint(1 << 62, (), generator=self.generator, device=self.device)
-        return self.game.symmetry(np.random.default_rng(int(seed)))
+        return self.game.analysis.symmetry(np.random.default_rng(int(seed)))
 
     def _orders(self, count: int, batch: int) -> Iterator[Tensor]:
         for _ in range(self.config.n_epochs):

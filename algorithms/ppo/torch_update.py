@@ -15,7 +15,7 @@ from ludory.algorithms.running.threads import backward, precise
 from ludory.algorithms.sampling.privileged import check_seen
 from ludory.algorithms.sampling.renaming import renamed_columns
 from ludory.algorithms.sampling.rollout import Rollout
-from ludory.envs.game import Symmetry
+from ludory.envs.parts import Symmetry
 
 from .config import PPOConfig
 from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch, ppo_loss

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.privileged_value import WIDTHS, PrivilegedValue
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 from ludory.errors import OptionError
 
 from .rollout import Rollout

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.layers.packed_linear import unpack
-from ludory.envs.game import Symmetry
+from ludory.envs.parts import Symmetry
 
 from .rollout import pack_bits
 

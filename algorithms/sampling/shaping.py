@@ -14,7 +14,7 @@ from ludory.errors import OptionError
 
 
 class Shaping:
-    """Tracks `Game.progress` of a batch of games.
+    """Tracks `Analysis.progress` of a batch of games.
 
     Args:
         game: with a `progress`.
@@ -26,9 +26,9 @@ class Shaping:
     """
 
     def __init__(self, game: Game, engine: Engine, scale: float) -> None:
-        if game.progress is None:
+        if game.analysis.progress is None:
             raise OptionError(f"shaping={scale}: {game.id or game.facts.name} has no progress to reward; leave it at 0")
-        self._progress, self._engine, self._scale = game.progress, engine, scale
+        self._progress, self._engine, self._scale = game.analysis.progress, engine, scale
         self._before = self._now()
 
     @classmethod

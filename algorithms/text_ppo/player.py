@@ -88,7 +88,7 @@ class TextPlayer:
         if split not in self._envs:
             config = self._config
             rooms: dict[str, Any] = {}
-            if self._game.rooms is not None:
+            if self._game.analysis.rooms is not None:
                 rooms["split"] = split
                 rooms["seeds"] = "ragen" if config.seeds == "ragen" else None
             self._envs[split] = TextEnv(

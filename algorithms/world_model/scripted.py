@@ -104,7 +104,7 @@ class ScriptedGenerator:
 
     def replies(self) -> list[str]:
         """The replies to the turns last returned, one per running row."""
-        env, codec, rows = self._env, self._env.game.codec, self._env.running
+        env, codec, rows = self._env, self._env.game.language, self._env.running
         assert codec is not None
         plans, after = self._played(rows)
         before = codec.write(env.engine.state, rows.tolist(), 0, env.belief_style)
@@ -131,7 +131,7 @@ class ScriptedGenerator:
     def _played(self, rows: np.ndarray[Any, Any]) -> tuple[list[list[Any]], list[str]]:
         """A plan for each row, and the state after it."""
         env, engine = self._env, self._env.engine.clone()
-        codec = env.game.codec
+        codec = env.game.language
         assert codec is not None
         lefts = np.array([min(env.preset.actions_per_turn, turn.actions_left) for turn in env.turns])
         lengths = lefts if self._solver is not None else self._rng.integers(1, lefts + 1)

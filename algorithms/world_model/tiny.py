@@ -135,7 +135,7 @@ class TinyConfig:
 
 
 def _has_compact_rooms(game: Game) -> bool:
-    return game.rooms is not None and game.codec is not None and "compact" in game.codec.styles
+    return game.analysis.rooms is not None and game.language is not None and "compact" in game.language.styles
 
 
 def _suitable_games() -> list[str]:

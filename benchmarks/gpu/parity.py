@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Engine, on_host
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import ConformanceError, OptionError
 from ludory.plugins import games
@@ -66,7 +67,7 @@ def _has_kernels(id: str) -> bool:
         game: Game = make_game(id)
     except OptionError:  # it needs an option, such as teams of Pokémon; games with kernels need none
         return False
-    return game.kernels is not None and game.engine is None
+    return game.rules.kernels is not None and game.rules.engine is None
 
 
 def same_games(ours: Engine, theirs: Engine, longest: int) -> tuple[int, list[str]]:

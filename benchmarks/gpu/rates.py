@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 from ludory.envs.make import make_engine
 
 from .parity import kernel_ids, same_games

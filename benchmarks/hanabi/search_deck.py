@@ -62,7 +62,7 @@ def play_deck(setting: SearchSetting, task: DeckTask) -> dict[str, Any]:
         if hasattr(agent, "decisions")
         for decision in agent.decisions(table.memories[seat], 0)
     ]
-    info = game.info(table.engine.state, 0)
+    info = game.look.info(table.engine.state, 0)
     return {
         **task._asdict(),
         "score": float(table.rewards[0, 0]),

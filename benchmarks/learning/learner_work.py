@@ -16,7 +16,7 @@ from ludory.algorithms.losses.returns import Steps
 from ludory.algorithms.losses.targets import actor_critic_targets
 from ludory.algorithms.losses.weights import LossWeights
 from ludory.benchmarks.harness.worker_process import MissingContestant
-from ludory.envs.game import GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
 
 GAMMA = 0.99
 ROWS, COLUMNS = 128, 512

@@ -132,7 +132,7 @@ def _held_out(model: BC, battles: Path) -> dict[str, Any]:
 
     `accuracy_of_choices` leaves out decisions with a single legal action, which anybody gets right.
     """
-    breakdown = model.game.decision_kinds
+    breakdown = model.game.analysis.decision_kinds
     assert breakdown is not None
     right, strongest, decisions = (np.zeros(1 + len(breakdown.groups)) for _ in range(3))
     for batch in read_batches(TrajectoryDataset(battles, "test"), BATCH, whole_games=model.policy.recurrent):

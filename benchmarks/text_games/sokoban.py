@@ -107,7 +107,7 @@ def _rules(game: Game, games: int) -> Callable[[], int]:
     engine.reset()
     kernels = game.needed_kernels("the benchmark")
     template = Path(__file__).with_name("rules_loop")
-    loop = bind_fields(str(template), {"reset": kernels.reset, "step": kernels.step}, game.fields)
+    loop = bind_fields(str(template), {"reset": kernels.reset, "step": kernels.step}, game.rules.fields)
 
     def step() -> int:
         loop.play_rows(*engine.kernel_state, actions, 0, games)
@@ -152,8 +152,8 @@ def _legal_play(engine: KernelEngine) -> np.ndarray[Any, np.dtype[np.int64]]:
 def _texts(game: Game, games: int) -> Callable[[], int]:
     engine, rows = KernelEngine(game, games, seed=1), np.arange(games)
     engine.reset()
-    assert game.codec is not None
-    write = game.codec.styles["grid"]
+    assert game.language is not None
+    write = game.language.styles["grid"]
     return lambda: len(write(engine.state, rows, 0))  # type: ignore[arg-type]
 
 

@@ -91,7 +91,7 @@ def canned(env: TextEnv, count: int) -> list[str]:
     thought = belief if env.prompt_mode == "world_model" else "The box is next to me, so I push it."
     replies = []
     for _ in range(count):
-        names = [env.game.action_name(0, int(action)) for action in draw.integers(head.size, size=2)]
+        names = [env.game.look.action_name(0, int(action)) for action in draw.integers(head.size, size=2)]
         answer = f"<answer>{f' {between} '.join(names)}</answer>" if draw.random() >= BROKEN else names[0]
         replies.append(f"<think>{thought}</think>{answer}")
     return replies

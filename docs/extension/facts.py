@@ -83,7 +83,7 @@ class Actions(MarkdownDirective):
         game = make_game(id, **options)
         rows = []
         for number, head in enumerate(game.facts.heads):
-            names = [f"{value}: {game.action_name(number, value)}" for value in range(head.size)]
+            names = [f"{value}: {game.look.action_name(number, value)}" for value in range(head.size)]
             shown = names if len(names) <= 24 else [*names[:12], "...", *names[-6:]]
             rows.append((code(head.name), head.size, ", ".join(shown)))
         return table(("head", "values", "names"), rows)
@@ -146,7 +146,7 @@ def picture_after(game: Game, agent: str, seat: int | None, moves: int, seed: in
         player.seed(seed + number)
     replay = record_replay(game, players, seed)
     *_, engine = islice(frames(replay, game), moves + 1)
-    svg = game.svg(engine.state, 0, seat) if game.svg else ""
+    svg = game.look.svg(engine.state, 0, seat) if game.look.svg else ""
     return svg, plain(text_picture(game, engine.state, 0, seat))
 
 

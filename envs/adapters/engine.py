@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.pool_worker import Environment
 from ludory.envs.engine.pooled_engine import POOL_OPTIONS, PooledEngine
-from ludory.envs.game import Game, GameFacts, ObservationSpec
+from ludory.envs.facts import GameFacts, ObservationSpec
+from ludory.envs.game import Game
+from ludory.envs.parts import Look, Rules
 from ludory.errors import OptionError
 
 from .spaces import Actions
@@ -78,12 +80,13 @@ def adapted_game(
         env.close()
     return Game(
         facts,
-        engine=Adapter(
-            Wrapped(wrap, maker) if callable(maker) else [Wrapped(wrap, one) for one in maker], modes, seconds
+        Rules(
+            engine=Adapter(
+                Wrapped(wrap, maker) if callable(maker) else [Wrapped(wrap, one) for one in maker], modes, seconds
+            ),
+            engine_options=ENGINE_OPTIONS,
         ),
-        engine_options=ENGINE_OPTIONS,
-        text=text_picture,
-        svg=svg_picture if "rgb_array" in modes else None,
+        look=Look(text=text_picture, svg=svg_picture if "rgb_array" in modes else None),
     )
 
 
@@ -110,7 +113,7 @@ def one_seat_facts(
 
 @dataclass(frozen=True)
 class Adapter:
-    """`Game.engine` of adapted environments.
+    """`Rules.engine` of adapted environments.
 
     Args:
         make: makes an environment, `make(render_mode)`; or a list with one such function per game.
@@ -189,7 +192,7 @@ class _Made:
 
 
 def text_picture(state: Any, i: int, seat: int | None) -> str:
-    """`Game.text`: the text that the environment renders, else its observation as numbers."""
+    """`Look.text`: the text that the environment renders, else its observation as numbers."""
     words = state.engine.picture(i, "ansi")
     if isinstance(words, str):
         return words
@@ -199,7 +202,7 @@ def text_picture(state: Any, i: int, seat: int | None) -> str:
 
 
 def svg_picture(state: Any, i: int, seat: int | None) -> str:
-    """`Game.svg`: the frame that the environment renders, as an image in an SVG document."""
+    """`Look.svg`: the frame that the environment renders, as an image in an SVG document."""
     frame = state.engine.picture(i, "rgb_array")
     if not isinstance(frame, np.ndarray):
         raise OptionError(

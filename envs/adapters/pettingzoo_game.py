@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv, ParallelEnv
 
 from ludory.envs.engine.pool_worker import Row
-from ludory.envs.game import Game, GameFacts, Head
+from ludory.envs.facts import GameFacts, Head
+from ludory.envs.game import Game
 from ludory.errors import OptionError, UnknownIdError
 from ludory.plugins.requirements import missing_dependency
 

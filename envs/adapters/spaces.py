@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ludory.envs.game import Box, Head, ObservationSpec, flat_segments
+from ludory.envs.facts import Box, Head, ObservationSpec, flat_segments
 from ludory.errors import OptionError
 
 MASK = "action_mask"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.external import ExternalEngine, Rows
 from ludory.envs.game import Game
+from ludory.envs.parts import Rules
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.errors import OptionError
 
@@ -228,7 +229,7 @@ class VectorEngine(ExternalEngine):
 
 @dataclass(frozen=True)
 class VectorAdapter:
-    """`Game.engine` of a vector environment."""
+    """`Rules.engine` of a vector environment."""
 
     batch: _Batch
 
@@ -263,4 +264,4 @@ def game_of_vector(env: VectorEnv[Any, Any, Any] | VecEnv) -> Game:
     except OptionError as error:
         raise OptionError(f"{name}: {error}") from error
     facts = one_seat_facts(name, observations.spec, actions, seats_wait=batch.waits)
-    return Game(facts, engine=VectorAdapter(batch))
+    return Game(facts, Rules(engine=VectorAdapter(batch)))

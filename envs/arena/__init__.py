@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ludory.envs import Game, GameFacts, Head, Kernels, State, read_options
+from ludory.envs import Analysis, Game, GameFacts, Head, Kernels, Look, Rules, State, read_options
 
 from .constants import FULL_HP, LONGEST_GAME, TICKS, TICKS_PER_DECISION
 from .legality import legal, used
@@ -47,18 +47,22 @@ def make_game(**options: Any) -> Game:
         critic=critic_spec(chosen),
     )
     return Game(
-        facts=facts,
-        fields=fields(chosen),
-        kernels=Kernels(reset, step, legal, OBSERVE[chosen.observation], redeal, used, observe_critic),
-        action_name=partial(action_name, chosen),
-        info=public_info,
-        start=partial(start_fields, chosen),
-        text=draw_text,
-        svg=partial(draw_svg, bins=(chosen.move_bins, chosen.aim_bins)),
-        last_move=last_move,
-        told_move=told_move,
-        progress=progress,
-        pace=TICKS / TICKS_PER_DECISION,
+        facts,
+        Rules(
+            fields=fields(chosen),
+            kernels=Kernels(reset, step, legal, OBSERVE[chosen.observation], redeal, used, observe_critic),
+            start=partial(start_fields, chosen),
+        ),
+        look=Look(
+            action_name=partial(action_name, chosen),
+            info=public_info,
+            text=draw_text,
+            svg=partial(draw_svg, bins=(chosen.move_bins, chosen.aim_bins)),
+            last_move=last_move,
+            told_move=told_move,
+            pace=TICKS / TICKS_PER_DECISION,
+        ),
+        analysis=Analysis(progress=progress),
         options=options,
         family="arena",
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from numpy.typing import NDArray
 
-from ludory.envs.game import State
+from ludory.envs.parts import Look, State
 from ludory.envs.pictures import as_wanted, at, clickable, pad, paint, svg_document, words
 from ludory.envs.text_codec import TextCodec, decoder_of_names
 
@@ -21,7 +22,7 @@ TERMINAL_COLORS = ("1;91", "1;93")
 
 
 @dataclass(frozen=True, slots=True)
-class BoardLook:
+class Board:
     """How a board game is drawn and described."""
 
     title: str
@@ -39,8 +40,9 @@ class BoardLook:
     discs: bool = False
     """Whether marks are drawn as discs in a frame."""
 
-    def last_move(self, state: State, i: int, action: int) -> str:
-        """`action` in words; "" if it is negative."""
+    def last_move(self, state: State, i: int) -> str:
+        """The last move in words; "" before the first."""
+        action = int(state.last[i])
         return f"seat {1 - int(state.to_move[i])}: {self.action_names[action]}" if action >= 0 else ""
 
     def situation(self, state: State, i: int) -> str:
@@ -52,46 +54,46 @@ class BoardLook:
         return "the game is over: draw" if winner == NOBODY else f"the game is over: seat {winner} wins"
 
 
-def _rows(look: BoardLook, state: State, i: int) -> list[list[int]]:
-    cells: list[list[int]] = look.cells(state, i).reshape(look.rows, look.columns).tolist()
+def _rows(board: Board, state: State, i: int) -> list[list[int]]:
+    cells: list[list[int]] = board.cells(state, i).reshape(board.rows, board.columns).tolist()
     return cells
 
 
-def _labels(look: BoardLook) -> tuple[list[str], list[str]]:
+def _labels(board: Board) -> tuple[list[str], list[str]]:
     """Names of the columns, and of the rows if actions name them."""
-    if look.discs:
-        return [str(column + 1) for column in range(look.columns)], [" "] * look.rows
-    return list("abcdefghi"[: look.columns]), [str(row + 1) for row in range(look.rows)]
+    if board.discs:
+        return [str(column + 1) for column in range(board.columns)], [" "] * board.rows
+    return list("abcdefghi"[: board.columns]), [str(row + 1) for row in range(board.rows)]
 
 
-def draw_text(look: BoardLook, state: State, i: int) -> str:
+def draw_text(board: Board, state: State, i: int, seat: int | None) -> str:
     """Game `i` as coloured text; without colours if NO_COLOR is set."""
-    letters = [".", *(paint(mark, color) for mark, color in zip(look.marks, TERMINAL_COLORS, strict=True))]
-    across, down = _labels(look)
+    letters = [".", *(paint(mark, color) for mark, color in zip(board.marks, TERMINAL_COLORS, strict=True))]
+    across, down = _labels(board)
     lines = [
         f"{name} {' '.join(letters[cell] for cell in row)}"
-        for name, row in zip(down, _rows(look, state, i), strict=True)
+        for name, row in zip(down, _rows(board, state, i), strict=True)
     ]
-    return as_wanted("\n".join([*lines, f"  {' '.join(across)}", look.situation(state, i)]))
+    return as_wanted("\n".join([*lines, f"  {' '.join(across)}", board.situation(state, i)]))
 
 
-def draw_svg(look: BoardLook, state: State, i: int) -> str:
+def draw_svg(board: Board, state: State, i: int, seat: int | None) -> str:
     """Game `i` as one SVG document; the last mark has a ring."""
-    width = max(look.columns * SQUARE + 2 * MARGIN + 20, LEAST_WIDTH)
-    left, height = (width - look.columns * SQUARE) / 2, HEADER + look.rows * SQUARE + 2 * MARGIN
-    across, down = _labels(look)
-    board = f'<rect width="{look.columns * SQUARE}" height="{look.rows * SQUARE}" rx="6" fill="{FRAME if look.discs else PAPER}"/>'
-    said = look.situation(state, i)
-    lines = [words(MARGIN, 33, said[0].upper() + said[1:], 17, TEXT, 600), at(left, HEADER, board)]
-    last = look.cell_of_last(state, i)
-    for row, cells in enumerate(_rows(look, state, i)):
+    width = max(board.columns * SQUARE + 2 * MARGIN + 20, LEAST_WIDTH)
+    left, height = (width - board.columns * SQUARE) / 2, HEADER + board.rows * SQUARE + 2 * MARGIN
+    across, down = _labels(board)
+    ground = f'<rect width="{board.columns * SQUARE}" height="{board.rows * SQUARE}" rx="6" fill="{FRAME if board.discs else PAPER}"/>'
+    said = board.situation(state, i)
+    lines = [words(MARGIN, 33, said[0].upper() + said[1:], 17, TEXT, 600), at(left, HEADER, ground)]
+    last = board.cell_of_last(state, i)
+    for row, cells in enumerate(_rows(board, state, i)):
         for column, cell in enumerate(cells):
-            marks = _disc(cell) if look.discs else _drawn_mark(cell)
-            ring = _ring(look) if row * look.columns + column == last else ""
-            action = column if look.discs else row * look.columns + column
+            marks = _disc(cell) if board.discs else _drawn_mark(cell)
+            ring = _ring(board) if row * board.columns + column == last else ""
+            action = column if board.discs else row * board.columns + column
             place = clickable([action], pad(f'rect width="{SQUARE}" height="{SQUARE}"'), marks, ring)
             lines.append(at(left + column * SQUARE, HEADER + row * SQUARE, place))
-    bottom = HEADER + look.rows * SQUARE + 24
+    bottom = HEADER + board.rows * SQUARE + 24
     lines += [
         words(left + (column + 0.5) * SQUARE, bottom, name, 14, TEXT, anchor="middle")
         for column, name in enumerate(across)
@@ -101,7 +103,7 @@ def draw_svg(look: BoardLook, state: State, i: int) -> str:
         for row, name in enumerate(down)
         if name.strip()
     ]
-    return svg_document(width, height, look.title, "", GROUND, lines)
+    return svg_document(width, height, board.title, "", GROUND, lines)
 
 
 def _disc(cell: int) -> str:
@@ -121,38 +123,48 @@ def _drawn_mark(cell: int) -> str:
     return square
 
 
-def _ring(look: BoardLook) -> str:
-    if look.discs:
+def _ring(board: Board) -> str:
+    if board.discs:
         return '<circle cx="32" cy="32" r="14" fill="none" stroke="#ffffff" stroke-width="3"/>'
     return f'<rect x="3" y="3" width="58" height="58" rx="6" fill="none" stroke="{FRAME}" stroke-width="3"/>'
 
 
-def board_codec(look: BoardLook) -> TextCodec:
-    """The game in words."""
-    return TextCodec(
-        instruction=look.instruction,
-        encode=lambda state, i, seat: _write(look, state, i, seat),
-        decode=decoder_of_names(lambda head, action: look.action_names[action], len(look.action_names)),
-        symbols={".": "empty", look.marks[0]: "seat 0", look.marks[1]: "seat 1"},
-        action_names=look.action_names,
+def board_look(board: Board) -> Look:
+    """The game for people."""
+    return Look(
+        action_name=lambda head, action: board.action_names[action],
+        text=partial(draw_text, board),
+        svg=partial(draw_svg, board),
+        last_move=board.last_move,
     )
 
 
-def _write(look: BoardLook, state: State, i: int, seat: int | None) -> str:
-    across, down = _labels(look)
-    letters = "." + look.marks
-    rows = _rows(look, state, i)
+def board_codec(board: Board) -> TextCodec:
+    """The game in words."""
+    return TextCodec(
+        instruction=board.instruction,
+        encode=lambda state, i, seat: _write(board, state, i, seat),
+        decode=decoder_of_names(lambda head, action: board.action_names[action], len(board.action_names)),
+        symbols={".": "empty", board.marks[0]: "seat 0", board.marks[1]: "seat 1"},
+        action_names=board.action_names,
+    )
+
+
+def _write(board: Board, state: State, i: int, seat: int | None) -> str:
+    across, down = _labels(board)
+    letters = "." + board.marks
+    rows = _rows(board, state, i)
     lines = [f"{name} {' '.join(letters[cell] for cell in row)}" for name, row in zip(down, rows, strict=True)]
     lines = [*lines, f"  {' '.join(across)}"]
     if seat is not None:
-        lines.append(f"You are seat {seat} ({look.marks[seat]}).")
-    said = look.situation(state, i)
+        lines.append(f"You are seat {seat} ({board.marks[seat]}).")
+    said = board.situation(state, i)
     if seat is None or state.terminated[i] or int(state.to_move[i]) != seat:
         return "\n".join([*lines, f"{said[0].upper()}{said[1:]}."])
-    free = [name for name, open_ in zip(look.action_names, _open(look, rows), strict=True) if open_]
+    free = [name for name, open_ in zip(board.action_names, _open(board, rows), strict=True) if open_]
     return "\n".join([*lines, f"It is your turn. You may: {', '.join(free)}."])
 
 
-def _open(look: BoardLook, rows: list[list[int]]) -> list[bool]:
+def _open(board: Board, rows: list[list[int]]) -> list[bool]:
     """The legal actions: columns with a free place, or empty squares."""
-    return [cell == 0 for cell in rows[0]] if look.discs else [cell == 0 for row in rows for cell in row]
+    return [cell == 0 for cell in rows[0]] if board.discs else [cell == 0 for row in rows for cell in row]

@@ -16,21 +16,12 @@ from numpy.typing import NDArray
 
 from ludory.envs.chance import begin_episode
 from ludory.envs.engine.protocol import on_host
-from ludory.envs.game import (
-    Field,
-    Game,
-    GameFacts,
-    Head,
-    Kernels,
-    ObservationSpec,
-    State,
-    Symmetry,
-    flat_segments,
-    header,
-)
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Analysis, Field, Kernels, Rules, State, Symmetry, header
 
-from .boards import NOBODY, BoardLook, board_codec, draw_svg, draw_text
+from .boards import NOBODY, Board, board_codec, board_look
 
 ROWS, COLUMNS = 6, 7
 CELLS = ROWS * COLUMNS
@@ -142,7 +133,7 @@ def consistent(state: State) -> NDArray[np.bool_]:
     return result
 
 
-LOOK = BoardLook(
+BOARD = Board(
     title="Connect Four",
     rows=ROWS,
     columns=COLUMNS,
@@ -191,13 +182,8 @@ def make_game() -> Game:
     }
     return Game(
         facts,
-        fields=header(players=2) | fields,
-        kernels=Kernels(reset, step, legal, observe),
-        action_name=lambda head, column: LOOK.action_names[column],
-        text=lambda state, i, seat: draw_text(LOOK, state, i),
-        svg=lambda state, i, seat: draw_svg(LOOK, state, i),
-        codec=board_codec(LOOK),
-        last_move=lambda state, i: LOOK.last_move(state, i, int(state.last[i])),
-        consistent=consistent,
-        symmetry=draw_symmetry,
+        Rules(fields=header(players=2) | fields, kernels=Kernels(reset, step, legal, observe), consistent=consistent),
+        look=board_look(BOARD),
+        language=board_codec(BOARD),
+        analysis=Analysis(symmetry=draw_symmetry),
     )

@@ -6,8 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from ludory.envs.game import Game, GameFacts, Head, Kernels, ObservationSpec, Symmetry, flat_segments
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.options import check_range
+from ludory.envs.parts import Analysis, Kernels, Look, Rules, Symmetry
 from ludory.errors import OptionError
 
 from .go_board import GoBoard
@@ -57,14 +59,14 @@ def make_game(size: int = 9, komi: float = 7) -> Game:
     board = GoBoard(size, komi)
     return Game(
         facts,
-        fields=fields(size, komi),
-        kernels=Kernels(reset, step, legal, observe),
-        action_name=board.action_name,
-        info=board.info,
-        text=board.draw_text,
-        svg=board.draw_svg,
-        codec=board.codec(),
-        last_move=board.last_move,
-        consistent=consistent,
-        symmetry=partial(draw_symmetry, size),
+        Rules(fields=fields(size, komi), kernels=Kernels(reset, step, legal, observe), consistent=consistent),
+        look=Look(
+            action_name=board.action_name,
+            info=board.info,
+            text=board.draw_text,
+            svg=board.draw_svg,
+            last_move=board.last_move,
+        ),
+        language=board.codec(),
+        analysis=Analysis(symmetry=partial(draw_symmetry, size)),
     )

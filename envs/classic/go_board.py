@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import on_host
-from ludory.envs.game import State
+from ludory.envs.parts import State
 from ludory.envs.pictures import as_wanted, at, clickable, labelled_pad, pad, paint, svg_document, words
 from ludory.envs.text_codec import TextCodec, decoder_of_names
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.chance import begin_episode, mix
-from ludory.envs.game import Field, State, header
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, State, header
 
 from .boards import NOBODY
 

@@ -21,22 +21,12 @@ from typing import Any
 import numpy as np
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import (
-    Chance,
-    Field,
-    Game,
-    GameFacts,
-    Head,
-    Kernels,
-    ObservationSpec,
-    Outcomes,
-    State,
-    flat_segments,
-    header,
-)
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Analysis, Chance, Field, Kernels, Outcomes, Rules, State, header
 
-from .poker_table import NOBODY, PokerLook, PokerSight, draw_svg, draw_text, last_move, poker_codec
+from .poker_table import NOBODY, PokerSight, PokerTable, poker_codec, poker_look
 
 RANKS, SUITS, ROUNDS = 3, 2, 2
 CARDS = RANKS * SUITS
@@ -207,7 +197,7 @@ def look(state: State, i: int, seat: int | None) -> PokerSight:
     )
 
 
-LOOK = PokerLook(
+TABLE = PokerTable(
     title="Leduc poker",
     action_names=ACTIONS,
     has_public=True,
@@ -249,14 +239,14 @@ def make_game() -> Game:
     }
     return Game(
         facts,
-        fields=header(players=2) | fields,
-        kernels=Kernels(reset, step, legal, observe, redeal),
-        action_name=lambda head, action: ACTIONS[action],
-        info=lambda state, i: {"pot": int(state.paid[i].sum()), "round": int(state.round[i]) + 1},
-        text=lambda state, i, seat: draw_text(LOOK, state, i, seat),
-        svg=lambda state, i, seat: draw_svg(LOOK, state, i, seat),
-        codec=poker_codec(LOOK),
-        last_move=lambda state, i: last_move(LOOK, state, i),
-        consistent=consistent,
-        chance=Chance(deals),
+        Rules(
+            fields=header(players=2) | fields,
+            kernels=Kernels(reset, step, legal, observe, redeal),
+            consistent=consistent,
+        ),
+        look=poker_look(
+            TABLE, info=lambda state, i: {"pot": int(state.paid[i].sum()), "round": int(state.round[i]) + 1}
+        ),
+        language=poker_codec(TABLE),
+        analysis=Analysis(chance=Chance(deals)),
     )

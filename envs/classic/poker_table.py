@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
-from ludory.envs.game import State
+from ludory.envs.parts import Look, State
 from ludory.envs.pictures import as_wanted, at, labelled_pad, paint, svg_document, words
 from ludory.envs.text_codec import TextCodec, decoder_of_names
 
@@ -43,7 +44,7 @@ class PokerSight(NamedTuple):
     """The seat that won, or NOBODY; None: the game goes on."""
 
 
-class PokerLook(NamedTuple):
+class PokerTable(NamedTuple):
     """How a poker game is drawn and described."""
 
     title: str
@@ -53,13 +54,13 @@ class PokerLook(NamedTuple):
     instruction: str
 
 
-def last_move(table: PokerLook, state: State, i: int) -> str:
+def last_move(table: PokerTable, state: State, i: int) -> str:
     """The last action, and who made it; "" before the first."""
     told = _told(table, table.look(state, i, None))
     return told[-1][-1] if told else ""
 
 
-def _told(table: PokerLook, sight: PokerSight) -> list[list[str]]:
+def _told(table: PokerTable, sight: PokerSight) -> list[list[str]]:
     """The moves in words, for each round that has some."""
     return [
         [f"seat {number % 2}: {table.action_names[move]}" for number, move in enumerate(moves)]
@@ -80,7 +81,7 @@ def _chips(count: int) -> str:
     return f"{count} chip{'' if count == 1 else 's'}"
 
 
-def _lines(table: PokerLook, sight: PokerSight) -> list[str]:
+def _lines(table: PokerTable, sight: PokerSight) -> list[str]:
     """Cards, chips and moves, a line each."""
     lines = [
         f"Seat {seat}: card {card or 'hidden'}, {_chips(sight.paid[seat])} in the pot."
@@ -93,13 +94,24 @@ def _lines(table: PokerLook, sight: PokerSight) -> list[str]:
     return lines
 
 
-def draw_text(table: PokerLook, state: State, i: int, seat: int | None) -> str:
+def draw_text(table: PokerTable, state: State, i: int, seat: int | None) -> str:
     """Game `i` as `seat` sees it, coloured; without colours if NO_COLOR is set."""
     sight = table.look(state, i, seat)
     return as_wanted("\n".join([*_lines(table, sight), paint(_situation(sight), "1")]))
 
 
-def poker_codec(table: PokerLook) -> TextCodec:
+def poker_look(table: PokerTable, info: Callable[[State, int], dict[str, Any]]) -> Look:
+    """The game for people."""
+    return Look(
+        action_name=lambda head, action: table.action_names[action],
+        info=info,
+        text=partial(draw_text, table),
+        svg=partial(draw_svg, table),
+        last_move=partial(last_move, table),
+    )
+
+
+def poker_codec(table: PokerTable) -> TextCodec:
     """The game in words."""
     return TextCodec(
         instruction=table.instruction,
@@ -109,7 +121,7 @@ def poker_codec(table: PokerLook) -> TextCodec:
     )
 
 
-def _write(table: PokerLook, sight: PokerSight, seat: int | None) -> str:
+def _write(table: PokerTable, sight: PokerSight, seat: int | None) -> str:
     lines = _lines(table, sight) if seat is None else [f"You are seat {seat}.", *_lines(table, sight)]
     if seat is None or sight.to_move != seat:
         return "\n".join([*lines, f"{_situation(sight)}."])
@@ -118,7 +130,7 @@ def _write(table: PokerLook, sight: PokerSight, seat: int | None) -> str:
     )
 
 
-def draw_svg(table: PokerLook, state: State, i: int, seat: int | None) -> str:
+def draw_svg(table: PokerTable, state: State, i: int, seat: int | None) -> str:
     """Game `i` as `seat` sees it, as one SVG document."""
     sight = table.look(state, i, seat)
     lines = [

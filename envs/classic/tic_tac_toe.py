@@ -10,10 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from ludory.envs.chance import begin_episode
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, Symmetry, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Analysis, Field, Kernels, Rules, Symmetry, header
 
-from .boards import NOBODY, BoardLook, board_codec, draw_svg, draw_text
+from .boards import NOBODY, Board, board_codec, board_look
 
 SIDE = 3
 SQUARES = SIDE * SIDE
@@ -81,7 +83,7 @@ def observe(state, i, seat, out):
             out[SQUARES + square] = 1
 
 
-LOOK = BoardLook(
+BOARD = Board(
     title="Tic-tac-toe",
     rows=SIDE,
     columns=SIDE,
@@ -130,12 +132,8 @@ def make_game() -> Game:
     }
     return Game(
         facts,
-        fields=header(players=2) | fields,
-        kernels=Kernels(reset, step, legal, observe),
-        action_name=lambda head, square: LOOK.action_names[square],
-        text=lambda state, i, seat: draw_text(LOOK, state, i),
-        svg=lambda state, i, seat: draw_svg(LOOK, state, i),
-        codec=board_codec(LOOK),
-        last_move=lambda state, i: LOOK.last_move(state, i, int(state.last[i])),
-        symmetry=draw_symmetry,
+        Rules(header(players=2) | fields, Kernels(reset, step, legal, observe)),
+        look=board_look(BOARD),
+        language=board_codec(BOARD),
+        analysis=Analysis(symmetry=draw_symmetry),
     )

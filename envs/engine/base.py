@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.chance import EPISODE, STREAM, hash_rows
-from ludory.envs.game import Game, GameFacts, State
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
+from ludory.envs.parts import State
 
 from .checks import checked_seed
 from .protocol import Array, Engine, NextTurn, on_host

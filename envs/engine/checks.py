@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ludory.envs.game import Game, GameFacts, ObservationSpec
+from ludory.envs.facts import GameFacts, ObservationSpec
+from ludory.envs.game import Game
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
 
@@ -92,7 +93,7 @@ def critic_spec(game: Game) -> ObservationSpec:
     Raises:
         OptionError: the game has a `critic` kernel but no `facts.critic`, or vice versa.
     """
-    if game.kernels is not None and (game.kernels.critic is None) != (game.facts.critic is None):
+    if game.rules.kernels is not None and (game.rules.kernels.critic is None) != (game.facts.critic is None):
         raise OptionError(
             f"{game.facts.name}: the kernel `critic` and `facts.critic` go together; give both or neither"
         )
@@ -111,9 +112,9 @@ def start_fields(game: Game, options: Mapping[str, Any] | None, count: int) -> M
     """Field values of reset options, each (count, ...)."""
     if not options:
         return {}
-    if game.start is None:
+    if game.rules.start is None:
         raise OptionError(f"{game.facts.name} takes no reset options, got {', '.join(map(repr, options))}")
-    return game.start(options, count)
+    return game.rules.start(options, count)
 
 
 def head_offsets(facts: GameFacts) -> NDArray[np.int64]:
@@ -137,10 +138,10 @@ def illegal_action(
     name, size = facts.heads[head]
     first = int(head_offsets(facts)[head])
     listed = ", ".join(
-        f"{a} ({game.action_name(head, int(a))})" for a in np.flatnonzero(masks[i, s, first : first + size])
+        f"{a} ({game.look.action_name(head, int(a))})" for a in np.flatnonzero(masks[i, s, first : first + size])
     )
     inside = 0 <= action < size
-    what = f"{action} ({game.action_name(head, action)})" if inside else f"{action}, outside 0..{size - 1},"
+    what = f"{action} ({game.look.action_name(head, action)})" if inside else f"{action}, outside 0..{size - 1},"
     seat = s if facts.simultaneous else int(to_move[i])
     where = f"{facts.name}, game {i}, seat {seat}" + (f", head {name}" if heads > 1 else "")
     return IllegalActionError(f"{where}: action {what} is not legal; legal: {listed}")

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.envs.game import Field, State
+from ludory.envs.parts import Field, State
 from ludory.errors import OptionError
 from ludory.plugins.requirements import missing_dependency
 

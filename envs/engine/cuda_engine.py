@@ -14,7 +14,8 @@ from torch import Tensor
 
 from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
-from ludory.envs.game import Game, ObservationSpec
+from ludory.envs.facts import ObservationSpec
+from ludory.envs.game import Game
 
 from .base import EngineBase
 from .checks import (
@@ -77,7 +78,8 @@ class CudaEngine(EngineBase):
         self._shared = {
             name: torch.tensor(array, device=self._device.torch_device) for name, array in shared_arrays(game).items()
         }
-        self._adopt(new_pools(game.fields, self.num_games, self._device.torch_device), np.zeros(self.num_games, bool))
+        pools = new_pools(game.rules.fields, self.num_games, self._device.torch_device)
+        self._adopt(pools, np.zeros(self.num_games, bool))
         self.state.terminated.fill_(True)
         self._seed_streams(seed)
 
@@ -85,8 +87,8 @@ class CudaEngine(EngineBase):
         """Use `pools` as the state; masks [A, S, n]."""
         count, where = len(started), self._device.torch_device
         self._pools, self._started, self.num_games = pools, started, count
-        self.state = pool_views(self.game.fields, pools, self._shared)
-        self._fields = DeviceState(self.state, record_dtype(self.game.fields))
+        self.state = pool_views(self.game.rules.fields, pools, self._shared)
+        self._fields = DeviceState(self.state, record_dtype(self.game.rules.fields))
         self._all = np.arange(count)
         self._all_rows = torch.arange(count, device=where)
         shape = (self.facts.num_actions, self._mask_rows, count)
@@ -130,8 +132,9 @@ class CudaEngine(EngineBase):
         if seed is not None:
             self._seed_streams(seed)
         where = self._row_tensor(chosen)
+        layout = self.game.rules.fields
         for name, values in given.items():
-            getattr(self.state, name)[where] = self.tensor(np.ascontiguousarray(values, self.game.fields[name].dtype))
+            getattr(self.state, name)[where] = self.tensor(np.ascontiguousarray(values, layout[name].dtype))
         self.run(self._bound.reset_rows, len(chosen), self._fields, where, self._masks)
         self._started[chosen] = True
 
@@ -260,7 +263,7 @@ class CudaEngine(EngineBase):
 
     def fields(self) -> dict[str, Any]:
         """Everything that a restored batch needs, by name; the arrays are live."""
-        mine = {name: getattr(self.state, name) for name in own_fields(self.game.fields)}
+        mine = {name: getattr(self.state, name) for name in own_fields(self.game.rules.fields)}
         return {**mine, "_started": self._started}
 
     def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
@@ -268,8 +271,8 @@ class CudaEngine(EngineBase):
         if check:
             check_fields(self.game, fields)
         count = len(fields["to_move"])
-        pools = new_pools(self.game.fields, count, self._device.torch_device)
-        for name, field in pool_views(own_fields(self.game.fields), pools)._asdict().items():
+        pools = new_pools(self.game.rules.fields, count, self._device.torch_device)
+        for name, field in pool_views(own_fields(self.game.rules.fields), pools)._asdict().items():
             field.copy_(self.tensor(fields[name]))
         self._adopt(pools, np.array(_off_device(fields["_started"]), bool))
         self.run(self._bound.legal_rows, count, self._fields, self._masks)

@@ -252,7 +252,7 @@ class ExternalEngine(EngineBase):
         if not wrong.any():
             return -1
         wrong &= ~self.over[rows, None, None]
-        if self.game.ignores_waiting:
+        if self.game.rules.ignores_waiting:
             wrong &= self.state.deciding[rows, :, None] | ~exists
         return int(wrong.argmax()) if wrong.any() else -1
 

@@ -19,7 +19,8 @@ from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind_fields
 from ludory.envs.engine.binding.kernel_faults import compile_error
 from ludory.envs.engine.binding.plain_kernels import PLAIN_GAMES, PlainUntilCompiled, plain_rules_asked, until_compiled
-from ludory.envs.game import Game, State
+from ludory.envs.game import Game
+from ludory.envs.parts import State
 from ludory.errors import OptionError
 
 from .base import EngineBase
@@ -120,7 +121,7 @@ class KernelEngine(EngineBase):
         if compiled:
             self.plain_start = False
         self.threads = thread_count(threads) if self.compiled else 1
-        self._records, self._shared = new_records(game.fields, self.num_games), shared_arrays(game)
+        self._records, self._shared = new_records(game.rules.fields, self.num_games), shared_arrays(game)
         self._started, self._ready = np.zeros(self.num_games, bool), False
         self._all = np.arange(self.num_games)
         self._first_game = first_game
@@ -146,7 +147,7 @@ class KernelEngine(EngineBase):
         key = (template, large, *kernels.items())
         if key not in self._modules:
             layout = self._records.dtype if large else None
-            self._modules[key] = bind_fields(template, kernels, self.game.fields, layout, plain=not self.compiled)
+            self._modules[key] = bind_fields(template, kernels, self.game.rules.fields, layout, plain=not self.compiled)
         module = self._modules[key]
         if not (plain_start and self.compiled) or self.plain_start is False:
             return module
@@ -162,7 +163,7 @@ class KernelEngine(EngineBase):
     @cached_property
     def state(self) -> State:
         """NamedTuple of live arrays, first axis = game."""
-        return views(self.game.fields, self._records, self._shared)
+        return views(self.game.rules.fields, self._records, self._shared)
 
     @property
     def records(self) -> NDArray[Any]:
@@ -180,7 +181,7 @@ class KernelEngine(EngineBase):
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
-        return field_places(self.game.fields, self._records.dtype)
+        return field_places(self.game.rules.fields, self._records.dtype)
 
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
         """Call a batch kernel for `count` rows, split among threads if that saves time; its last arguments are start and stop.
@@ -378,8 +379,8 @@ class KernelEngine(EngineBase):
         Raises:
             OptionError: its state has fields that these games lack.
         """
-        own = self.game.fields
-        if game.facts.players != self.facts.players or any(own.get(name) != one for name, one in game.fields.items()):
+        own, its = self.game.rules.fields, game.rules.fields
+        if game.facts.players != self.facts.players or any(own.get(name) != one for name, one in its.items()):
             raise OptionError(
                 f"{game.name}: its state has other fields than that of {self.game.name}; both must be one game"
             )
@@ -403,14 +404,14 @@ class KernelEngine(EngineBase):
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """Everything that a restored batch needs, by name; the arrays are live."""
-        return {name: self._records[name] for name in own_fields(self.game.fields)} | {"_started": self._started}
+        return {name: self._records[name] for name in own_fields(self.game.rules.fields)} | {"_started": self._started}
 
     def load_fields(self, fields: Mapping[str, NDArray[Any]], check: bool = True) -> None:
         """Restore what `fields` returned; see `Engine.load_fields`."""
         if check:
             check_fields(self.game, fields)
-        records = new_records(self.game.fields, len(fields["to_move"]))
-        for name in own_fields(self.game.fields):
+        records = new_records(self.game.rules.fields, len(fields["to_move"]))
+        for name in own_fields(self.game.rules.fields):
             records[name] = fields[name]
         self._records, self._started, self.num_games = records, np.array(fields["_started"], bool), len(records)
         self._all = np.arange(self.num_games)

@@ -15,13 +15,13 @@ from .pool_worker import ArraySpec, Environment
 from .process_pool import OnCrash, ProcessPool
 
 POOL_OPTIONS: Mapping[str, Any] = {"workers": 0, "worker_timeout": 60.0, "on_crash": "raise"}
-"""`Game.engine_options` of games that a `PooledEngine` plays."""
+"""`Rules.engine_options` of games that a `PooledEngine` plays."""
 _UNSHARED = ("random", "engine")
 """Fields of the state that environments neither read nor write."""
 
 
 class PooledEngine(ExternalEngine):
-    """Plays each game in its own `Environment`; `Game.engine` is `functools.partial(PooledEngine, environment=...)`.
+    """Plays each game in its own `Environment`; `Rules.engine` is `functools.partial(PooledEngine, environment=...)`.
 
     Environments write to the arrays of the state directly, so nothing is copied. The row of an environment has the fields of
     `ExternalState` except `random` and `engine`. Their values on entry to `reset` and `step` are those described at `start_games` and

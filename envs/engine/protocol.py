@@ -9,7 +9,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import Game, GameFacts, State
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
+from ludory.envs.parts import State
 
 Array = Any
 """A NumPy array on the CPU, a torch tensor on CUDA."""

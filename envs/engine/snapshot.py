@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.envs.game import Field, Game
+from ludory.envs.game import Game
+from ludory.envs.parts import Field
 from ludory.errors import SnapshotError
 
 from .protocol import on_host
@@ -130,7 +131,7 @@ def _check_header(file: str | Path, header: Any, game: Mapping[str, Any]) -> Non
 
 
 def _check_size(file: str | Path, game: Game, count: int, num_games: int) -> None:
-    size = count * record_dtype(game.fields).itemsize
+    size = count * record_dtype(game.rules.fields).itemsize
     if size > MOST_BYTES and count > num_games:
         raise SnapshotError(
             f"{file}: holds {count} games, {size / 2**30:.1f} GiB in memory; if that is right, "
@@ -150,7 +151,7 @@ def _describe(game: Mapping[str, Any]) -> str:
 
 def _saved(game: Game) -> dict[str, Field]:
     """The fields that `Engine.fields` returns."""
-    return {**own_fields(game.fields), "_started": Field("bool")}
+    return {**own_fields(game.rules.fields), "_started": Field("bool")}
 
 
 def check_fields(game: Game, fields: Mapping[str, Any]) -> None:
@@ -170,10 +171,10 @@ def check_fields(game: Game, fields: Mapping[str, Any]) -> None:
     arrays = {name: on_host(fields[name]) for name in _saved(game)}
     for name, spec in _saved(game).items():
         _check_bounds(game, name, spec, arrays[name])
-    if game.consistent is not None:
+    if game.rules.consistent is not None:
         known = arrays | shared_arrays(game)
-        state = state_class(tuple(game.fields))(*(known[name] for name in game.fields))
-        sound = game.consistent(state) | ~arrays["_started"]
+        state = state_class(tuple(game.rules.fields))(*(known[name] for name in game.rules.fields))
+        sound = game.rules.consistent(state) | ~arrays["_started"]
         if not sound.all():
             raise SnapshotError(
                 f"{game.facts.name}: the saved fields of game {int(sound.argmin())} contradict each other; {_DAMAGED}"

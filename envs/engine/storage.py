@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ludory.envs.game import Field, Game, State
+from ludory.envs.game import Game
+from ludory.envs.parts import Field, State
 from ludory.errors import OptionError
 
 ALIGNMENT = 64
@@ -64,15 +65,15 @@ def shared_arrays(game: Game) -> dict[str, NDArray[Any]]:
     """The arrays of a game's shared fields, read-only and contiguous; copied only if their dtype or layout differs.
 
     Raises:
-        OptionError: `Game.shared` has an unknown field, or an array of another shape.
+        OptionError: `Rules.shared` has an unknown field, or an array of another shape.
     """
     arrays = {}
-    unknown = [name for name in game.shared if name not in game.shared_names]
+    unknown = [name for name in game.rules.shared if name not in game.shared_names]
     if unknown:
-        raise OptionError(f"{game.name}: Game.shared has {', '.join(unknown)}; shared fields are {game.shared_names}")
+        raise OptionError(f"{game.name}: Rules.shared has {', '.join(unknown)}; shared fields are {game.shared_names}")
     for name in game.shared_names:
-        spec = game.fields[name]
-        array = np.ascontiguousarray(game.shared.get(name, np.full(spec.shape, spec.fill)), spec.dtype).view()
+        spec = game.rules.fields[name]
+        array = np.ascontiguousarray(game.rules.shared.get(name, np.full(spec.shape, spec.fill)), spec.dtype).view()
         if array.shape != spec.shape:
             raise OptionError(f"{game.name}: shared field {name!r} has shape {array.shape}, must be {spec.shape}")
         array.flags.writeable = False

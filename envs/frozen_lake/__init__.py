@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ludory.envs import (
+    Analysis,
     Game,
     GameFacts,
     Head,
     Kernels,
+    Look,
     ObservationSpec,
+    Rules,
     State,
     check_choice,
     check_range,
@@ -79,18 +82,22 @@ def make_game(
     words = vocabulary(symbols, spaced, action_order)
     kept = {"bank": bank(size, p, rooms, split)} if split else {}
     return Game(
-        facts=_facts(size, success_rate, max_steps, observation),
-        fields=fields(size, p, success_rate, max_steps, rooms if split else 0),
-        kernels=Kernels(reset, step, legal, OBSERVATIONS[observation]),
-        action_name=lambda head, action: DIRECTIONS[action],
-        info=info,
-        start=lambda given, count: start_fields(size, given, count),
-        text=draw_text,
-        svg=draw_svg,
-        codec=codec(words, success_rate),
-        rooms=LakeRooms(size, p),
-        last_move=last_move,
-        shared=kept,
+        _facts(size, success_rate, max_steps, observation),
+        Rules(
+            fields=fields(size, p, success_rate, max_steps, rooms if split else 0),
+            kernels=Kernels(reset, step, legal, OBSERVATIONS[observation]),
+            start=lambda given, count: start_fields(size, given, count),
+            shared=kept,
+        ),
+        look=Look(
+            action_name=lambda head, action: DIRECTIONS[action],
+            info=info,
+            text=draw_text,
+            svg=draw_svg,
+            last_move=last_move,
+        ),
+        language=codec(words, success_rate),
+        analysis=Analysis(rooms=LakeRooms(size, p)),
         family="frozen_lake",
     )
 

@@ -117,7 +117,7 @@ def map_hash(room: Any) -> int:
 
 @dataclass(frozen=True)
 class LakeRooms:
-    """Maps of N x N cells by seed and split; see `ludory.envs.game.Rooms`."""
+    """Maps of N x N cells by seed and split; see `ludory.envs.Rooms`."""
 
     size: int
     ice: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ludory.envs import FactNames, Game, GameFacts, Head, Kernels, State, read_options
+from ludory.envs import Analysis, FactNames, Game, GameFacts, Head, Kernels, Look, Rules, State, read_options
 
 from .codec import codec
 from .conventions.observation import observe_conventions, reset_conventions, step_conventions
@@ -60,21 +60,25 @@ def make_game(**options: Any) -> Game:
         privileged_observation=chosen.observation == "seer",
     )
     return Game(
-        facts=facts,
-        fields=fields(chosen),
-        kernels=Kernels(
-            *rules, legal, OBSERVE[chosen.observation], redeal if chosen.hand_size <= MAX_REDEAL_HAND else None
+        facts,
+        Rules(
+            fields=fields(chosen),
+            kernels=Kernels(
+                *rules, legal, OBSERVE[chosen.observation], redeal if chosen.hand_size <= MAX_REDEAL_HAND else None
+            ),
+            start=partial(start_fields, chosen),
+            consistent=partial(consistent, chosen),
         ),
-        action_name=partial(action_name, chosen),
-        info=partial(public_info, chosen),
-        fact_names={"end": FactNames(tuple(END_NAMES.values()))},
-        start=partial(start_fields, chosen),
-        text=partial(draw_text, chosen),
-        svg=partial(draw_svg, chosen),
-        codec=codec(chosen, partial(action_name, chosen)),
-        last_move=partial(last_move, chosen),
-        consistent=partial(consistent, chosen),
-        symmetry=partial(draw_colors, chosen),
+        look=Look(
+            action_name=partial(action_name, chosen),
+            info=partial(public_info, chosen),
+            fact_names={"end": FactNames(tuple(END_NAMES.values()))},
+            text=partial(draw_text, chosen),
+            svg=partial(draw_svg, chosen),
+            last_move=partial(last_move, chosen),
+        ),
+        language=codec(chosen, partial(action_name, chosen)),
+        analysis=Analysis(symmetry=partial(draw_colors, chosen)),
         options=options,
         family="hanabi",
     )

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from ludory.envs import FactNames, Game, GameFacts, Head, ObservationSpec, check_choice, check_range, flat_segments
+from ludory.envs import (
+    Analysis,
+    FactNames,
+    Game,
+    GameFacts,
+    Head,
+    Look,
+    ObservationSpec,
+    Records,
+    Rules,
+    check_choice,
+    check_range,
+    flat_segments,
+)
 
 from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gimmick_groups, num_actions, rules_of
 from .vocab import VOCAB_SHA256
@@ -74,22 +87,28 @@ def make_game(
     lane = LaneOptions(found.id, found.gen, gimmick, slot_order, observation, max_turns, preview)
     return Game(
         facts,
-        action_name=lambda head, value: names[value],
-        info=make_state_info,
-        fact_names={"winner": FactNames(("p1", "p2", "tie"))},
-        seat_info=make_seat_info,
-        ignores_waiting=True,
-        text=draw_text,
-        svg=draw_svg,
-        last_move=last_move,
-        decision_kinds=battle_decisions(facts.observation),
+        Rules(
+            engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
+            engine_options=ENGINE_OPTIONS,
+            ignores_waiting=True,
+        ),
+        look=Look(
+            action_name=lambda head, value: names[value],
+            info=make_state_info,
+            fact_names={"winner": FactNames(("p1", "p2", "tie"))},
+            seat_info=make_seat_info,
+            text=draw_text,
+            svg=draw_svg,
+            last_move=last_move,
+        ),
+        analysis=Analysis(decision_kinds=battle_decisions(facts.observation)),
         family="pokemon",
-        engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
-        engine_options=ENGINE_OPTIONS,
-        engine_conventions={"backend": _conventions_of_backend},
-        playing_options=("teams", "max_turns", "preview"),
-        conventions={"vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
-        | ({"gimmick": gimmick} if gimmick_groups(found.gen) else {}),
+        records=Records(
+            engine_conventions={"backend": _conventions_of_backend},
+            playing_options=("teams", "max_turns", "preview"),
+            conventions={"vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
+            | ({"gimmick": gimmick} if gimmick_groups(found.gen) else {}),
+        ),
     )
 
 

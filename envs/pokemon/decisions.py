@@ -20,7 +20,7 @@ KINDS = ("free", "forced_switch", "pivot", "preview", "single")
 
 
 class BattleDecisions(NamedTuple):
-    """`Game.decision_kinds` of battles: where an observation holds what tells decisions apart; None where it does not."""
+    """`Analysis.decision_kinds` of battles: where an observation holds what tells decisions apart; None where it does not."""
 
     moves: int | None
     field: int | None

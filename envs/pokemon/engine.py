@@ -468,14 +468,14 @@ def _checked_field(
 
 
 def make_state_info(state: ExternalState, row: int) -> dict[str, Any]:
-    """`Game.info` of battles."""
+    """`Look.info` of battles."""
     engine = state.engine
     assert isinstance(engine, PokemonEngine)
     return engine.info(row)
 
 
 def make_seat_info(state: ExternalState, row: int, seat: int) -> dict[str, Any]:
-    """`Game.seat_info` of battles."""
+    """`Look.seat_info` of battles."""
     engine = state.engine
     assert isinstance(engine, PokemonEngine)
     return engine.seat_info(row, seat)

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.errors import OptionError
 
 from .arrays import arrays_of

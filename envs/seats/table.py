@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 
 from .player import Memory, Player, memory_of_new_games, named_arrays, put
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs import Game, GameFacts, Head, Kernels, State, check_choice, read_options
+from ludory.envs import Analysis, Game, GameFacts, Head, Kernels, Look, Rules, State, check_choice, read_options
 from ludory.errors import OptionError
 
 from .bank import DrawnBank, SokobanRooms, bank_rows, bank_size, bank_width, given_rooms, of_split
@@ -52,19 +52,25 @@ def make_game(preset: str = "simple", rooms: Any = None, levels: str = "", **opt
     shared = DrawnBank(chosen) if given is None else {"bank": bank_rows(of_split(given, chosen.split))}
     count = bank_size(chosen) if given is None else len(shared["bank"])
     return Game(
-        facts=_facts(chosen),
-        fields=fields(chosen, (count, bank_width(chosen))),
-        kernels=Kernels(reset, STEP[chosen.actions], LEGAL[chosen.actions, chosen.mask], OBSERVE[chosen.observation]),
-        action_name=partial(action_name, chosen),
-        info=public_info,
-        start=partial(start_fields, chosen),
-        text=partial(draw_text, chosen),
-        svg=partial(draw_svg, chosen),
-        codec=codec(chosen),
-        rooms=SokobanRooms(chosen, given),
-        last_move=partial(last_move, chosen),
-        consistent=partial(consistent, chosen),
-        shared=shared,
+        _facts(chosen),
+        Rules(
+            fields=fields(chosen, (count, bank_width(chosen))),
+            kernels=Kernels(
+                reset, STEP[chosen.actions], LEGAL[chosen.actions, chosen.mask], OBSERVE[chosen.observation]
+            ),
+            start=partial(start_fields, chosen),
+            consistent=partial(consistent, chosen),
+            shared=shared,
+        ),
+        look=Look(
+            action_name=partial(action_name, chosen),
+            info=public_info,
+            text=partial(draw_text, chosen),
+            svg=partial(draw_svg, chosen),
+            last_move=partial(last_move, chosen),
+        ),
+        language=codec(chosen),
+        analysis=Analysis(rooms=SokobanRooms(chosen, given)),
         options=options | named,
         family="sokoban",
     )

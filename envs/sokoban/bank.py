@@ -60,7 +60,7 @@ def draw_of_split(options: SokobanOptions, seeds: NDArray[np.int64], split: str 
 
 @dataclass(frozen=True, slots=True)
 class SokobanRooms:
-    """The rooms of a game: drawn by seed, from the generator or from given levels; see `ludory.envs.game.Rooms`."""
+    """The rooms of a game: drawn by seed, from the generator or from given levels; see `ludory.envs.Rooms`."""
 
     options: SokobanOptions
     levels: NDArray[np.uint8] | None = None

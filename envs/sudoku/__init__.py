@@ -6,11 +6,14 @@ from functools import partial
 from typing import Any, Literal
 
 from ludory.envs import (
+    Analysis,
     Game,
     GameFacts,
     Head,
     Kernels,
+    Look,
     ObservationSpec,
+    Rules,
     State,
     check_choice,
     check_flag,
@@ -104,18 +107,22 @@ def make_game(
     longest = limit * HARD_LIMIT if rewards == "ragen2" else limit
     drawn = SudokuRooms(size, blanks, unique)
     return Game(
-        facts=_facts(size, rewards, longest, observation),
-        fields=fields(size, REWARDS[rewards], limit, longest, mask == "legal", count, split is None),
-        kernels=Kernels(reset, step, legal, OBSERVATIONS[observation]),
-        action_name=lambda head, action: action_name(size, action),
-        info=info,
-        start=partial(start_fields, size),
-        text=draw_text,
-        svg=draw_svg,
-        codec=codec(size),
-        rooms=drawn,
-        last_move=last_move,
-        shared=PuzzleBank(drawn, count, split),
+        _facts(size, rewards, longest, observation),
+        Rules(
+            fields=fields(size, REWARDS[rewards], limit, longest, mask == "legal", count, split is None),
+            kernels=Kernels(reset, step, legal, OBSERVATIONS[observation]),
+            start=partial(start_fields, size),
+            shared=PuzzleBank(drawn, count, split),
+        ),
+        look=Look(
+            action_name=lambda head, action: action_name(size, action),
+            info=info,
+            text=draw_text,
+            svg=draw_svg,
+            last_move=last_move,
+        ),
+        language=codec(size),
+        analysis=Analysis(rooms=drawn),
         family="sudoku",
     )
 

@@ -105,7 +105,7 @@ def puzzle_hash(puzzle: ArrayLike) -> int:
 
 @dataclass(frozen=True)
 class SudokuRooms:
-    """Puzzles of N x N cells with a number of blanks, by seed and split; see `ludory.envs.game.Rooms`."""
+    """Puzzles of N x N cells with a number of blanks, by seed and split; see `ludory.envs.Rooms`."""
 
     size: int
     blanks: int
@@ -177,7 +177,7 @@ def _bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.int8]
 
 
 class PuzzleBank(Mapping[str, NDArray[Any]]):
-    """`Game.shared` with `bank` int8 [count, 2, N, N], the puzzles of seeds 0, 1, ..., which are drawn when an engine needs them."""
+    """`Rules.shared` with `bank` int8 [count, 2, N, N], the puzzles of seeds 0, 1, ..., which are drawn when an engine needs them."""
 
     def __init__(self, rooms: SudokuRooms, count: int, split: str | None) -> None:
         self._rooms, self._count, self._split = rooms, count, split

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from ludory.envs import Game, GameFacts, Head, Kernels, check_choice, read_options
+from ludory.envs import Game, GameFacts, Head, Kernels, Look, Rules, check_choice, read_options
 from ludory.errors import OptionError
 
-from .codec import with_codec
+from .codec import codec
 from .observation import OBSERVE, observation_spec
 from .options import MOST_ATTEMPTS, NELLO, OBSERVATIONS, FixedContract, ObservationName, Texas42Rules
 from .pictures.svg import draw_svg
@@ -25,6 +25,9 @@ from .state import AS_IT_FALLS, AT_THE_END, FIXED, NUM_ACTIONS, ONE_HAND, PLAY_0
 from .tiles import NELLO_HIGH
 
 __all__ = ["FixedContract", "Texas42Rules", "make_hand", "make_match", "make_play"]
+
+LOOK = Look(info=public_info, fact_names=FACT_NAMES, text=draw_text, last_move=last_move)
+"""What the three games look like, but for names of actions and what is clicked."""
 
 
 def make_hand(observation: ObservationName = "bits+history", **options: Any) -> Game:
@@ -77,20 +80,15 @@ def make_play(
     _check_observation(observation, with_auction=False)
     facts = _facts("Texas 42 play", Head("tile", 28), observation, 28, 1)
     paid = AT_THE_END if reward == "make" else AS_IT_FALLS
-    game = Game(
-        facts=facts,
+    made = Rules(
         fields=fields(_setup(rules, FIXED, paid), contract.columns),
         kernels=Kernels(reset_play, step_play, legal_play, OBSERVE[observation], redeal),
-        action_name=tile_action_name,
-        info=public_info,
-        fact_names=FACT_NAMES,
-        text=draw_text,
-        svg=draw_svg,
-        last_move=last_move,
         consistent=consistent,
-        family="texas42",
     )
-    return with_codec(_with_start(game, start_play), None)
+    look = replace(LOOK, action_name=tile_action_name, svg=draw_svg)
+    return _with_start(
+        Game(facts, made, look, codec(tile_action_name, facts.num_actions, None), family="texas42"), start_play
+    )
 
 
 def _game(
@@ -103,26 +101,20 @@ def _game(
     longest: int,
     options: dict[str, Any],
 ) -> Game:
-    game = Game(
-        facts=_facts(name, Head("action", NUM_ACTIONS), observation, longest, most),
+    facts = _facts(name, Head("action", NUM_ACTIONS), observation, longest, most)
+    made = Rules(
         fields=fields(_setup(rules, format, paid), (-1,) * 6),
         kernels=Kernels(reset, step, legal, OBSERVE[observation], redeal),
-        action_name=action_name,
-        info=public_info,
-        fact_names=FACT_NAMES,
-        text=draw_text,
-        svg=partial(draw_svg, first_play=PLAY_0),
-        last_move=last_move,
         consistent=consistent,
-        family="texas42",
-        options=options,
     )
-    return with_codec(_with_start(game, start_hand), rules)
+    look = replace(LOOK, action_name=action_name, svg=partial(draw_svg, first_play=PLAY_0))
+    game = Game(facts, made, look, codec(action_name, NUM_ACTIONS, rules), options=options, family="texas42")
+    return _with_start(game, start_hand)
 
 
 def _with_start(game: Game, start: Any) -> Game:
     """`game` with `start`, which needs the game itself because it plays given moves."""
-    return replace(game, start=partial(start, game))
+    return replace(game, rules=replace(game.rules, start=partial(start, game)))
 
 
 def _facts(name: str, head: Head, observation: ObservationName, longest: int, most: int) -> GameFacts:

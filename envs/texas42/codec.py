@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
-from ludory.envs import Game, State, TextCodec, decoder_of_names
+from ludory.envs import State, TextCodec, decoder_of_names
 from ludory.envs.texas42.sight import Texas42Sight, look
 
 from .options import Texas42Rules
@@ -34,15 +33,13 @@ AUCTION_RULES = (
 )
 
 
-def with_codec(game: Game, rules: Texas42Rules | None) -> Game:
-    """`game` with its text codec; rules: of a game with an auction, None for a fixed contract."""
-    names = tuple(game.action_name(0, action) for action in range(game.facts.num_actions))
-    made = TextCodec(
+def codec(action_name: Callable[[int, int], str], actions: int, rules: Texas42Rules | None) -> TextCodec:
+    """The game in words; `actions` is their number; rules: of a game with an auction, None for a fixed contract."""
+    return TextCodec(
         instruction="".join([PLAY_RULES, *([AUCTION_RULES, *_house_rules(rules)] if rules else [])]),
         encode=write,
-        decode=decoder_of_names(game.action_name, len(names)),
+        decode=decoder_of_names(action_name, actions),
     )
-    return replace(game, codec=made)
 
 
 def _house_rules(rules: Texas42Rules) -> Iterator[str]:

@@ -65,7 +65,7 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
     """
     _check_keys(game, given, PLAY_KEYS)
     fields = _deal_fields(given, count)
-    standing = game.fields["contract"].fill
+    standing = game.rules.fields["contract"].fill
     contract = np.full((count, 6), -1, np.int16)
     for column, (key, low, high) in enumerate([("decl", 0, 13), ("bid", 30, 294), ("bidder", 0, 3), ("leader", 0, 3)]):
         if given.get(key) is not None:
@@ -74,7 +74,7 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
                 check_range(key, int(value), low, high)
     if given.get("points") is not None:
         contract[:, 4:] = _points(given["points"], count)
-    reward = "make" if game.fields["setup"].fill[8] == 0 else "points"
+    reward = "make" if game.rules.fields["setup"].fill[8] == 0 else "points"
     for row in np.unique(contract[:, :4], axis=0):
         decl, bid, bidder, leader = (int(v) if v >= 0 else standing[k] for k, v in enumerate(row))
         check_contract(None if decl < 0 else decl, bid, bidder, None if leader < 0 else leader, reward)
@@ -89,7 +89,9 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
 
 def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count: int) -> Fields:
     """All fields of the state after `moves`, which are played by the rules."""
-    engine = KernelEngine(replace(game, start=lambda options, rows: dict(options)), count, seed=0, threads=1)
+    engine = KernelEngine(
+        replace(game, rules=replace(game.rules, start=lambda options, rows: dict(options))), count, seed=0, threads=1
+    )
     engine.reset(options=fields)
     try:
         for move in moves:
@@ -98,7 +100,7 @@ def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count:
         raise OptionError(f"bids, decl or plays: {error}") from error
     if engine.over.any():
         raise OptionError(f"game {int(np.argmax(engine.over))} is over after the given moves: give fewer of them")
-    kept = {name: array for name, array in engine.fields().items() if name in game.fields}
+    kept = {name: array for name, array in engine.fields().items() if name in game.rules.fields}
     return {name: array for name, array in kept.items() if name not in ("random", "rewards")} | {
         "given": np.full(count, POSITION, np.int8)
     }

@@ -41,7 +41,7 @@ class Executed(NamedTuple):
 class TextGames:
     """N games in groups of `group_size` that start in the same room.
 
-    A game with rooms (`Game.rooms`) draws one per group, and its chance differs between the members. Any other game is started once per
+    A game with rooms (`Analysis.rooms`) draws one per group, and its chance differs between the members. Any other game is started once per
     group, and all members get a copy, chance included.
 
     Args:
@@ -92,7 +92,7 @@ class TextGames:
         """Reset options that start the games of the present episodes, one value per game; empty: the game has no rooms."""
         self.room_hashes: NDArray[np.uint64] = np.zeros(count, np.uint64)
         """(N,); 0 for games without rooms."""
-        if group_size > 1 and game.rooms is None:
+        if group_size > 1 and game.analysis.rooms is None:
             game.need("TextEnv with group_size > 1", "saves")
 
     def start(self, seed: int | None = None) -> None:
@@ -100,13 +100,13 @@ class TextGames:
         if seed is not None:
             self.seed, self.rounds = checked_seed(seed), 0
         groups = int(self.group[-1]) + 1
-        if self.game.rooms is not None:
+        if self.game.analysis.rooms is not None:
             first = self.seed + self._first_group + (0 if self._fixed else self.rounds * groups)
-            drawn = self.game.rooms.draw(np.arange(first, first + groups), self._split)
-            self.room_hashes = np.asarray(self.game.rooms.hashes(drawn), np.uint64)[self.group]
+            drawn = self.game.analysis.rooms.draw(np.arange(first, first + groups), self._split)
+            self.room_hashes = np.asarray(self.game.analysis.rooms.hashes(drawn), np.uint64)[self.group]
             self.rooms = {name: np.asarray(values)[self.group] for name, values in drawn.items()}
         self._seats.start(options=dict(self.rooms) or None, seed=seed)
-        if self.game.rooms is None and groups < len(self.group):
+        if self.game.analysis.rooms is None and groups < len(self.group):
             self._copy_first_of_groups()
         self.rounds += 1
 
@@ -191,7 +191,7 @@ class TextGames:
 
     def success(self, row: int, score: float) -> bool:
         """Whether the model succeeded in a game: what the game's info says, else whether it ended by its rules with a score above 0."""
-        said = self.game.info(self.engine.state, row).get("success")
+        said = self.game.look.info(self.engine.state, row).get("success")
         return self.terminated(row) and score > 0 if said is None else bool(said)
 
     def state(self) -> dict[str, Any]:
@@ -247,5 +247,5 @@ def _check_rooms(game: Game, split: str | None, seeds: str | None) -> None:
         raise OptionError(f"seeds={seeds!r}: must be None or 'ragen'")
     if seeds == "ragen" and split == "test":
         raise OptionError("split='test': seeds='ragen' has 'train' and 'valid' only")
-    if game.rooms is None and (split or seeds):
+    if game.analysis.rooms is None and (split or seeds):
         raise OptionError(f"{game.name} has no rooms: leave out split and seeds")

@@ -79,11 +79,11 @@ def codec_of(game: Game) -> TextCodec:
     Raises:
         OptionError: it has none.
     """
-    if game.codec is None:
+    if game.language is None:
         raise OptionError(
-            f"{game.name} has no texts for language models (Game.codec); choose a game that has, such as Sokoban-v0"
+            f"{game.name} has no texts for language models (Game.language); choose a game that has, such as Sokoban-v0"
         )
-    return game.codec
+    return game.language
 
 
 def checked_style(game: Game, style: str | None, what: str = "style") -> str:

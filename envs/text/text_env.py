@@ -133,7 +133,7 @@ class TextEnv:
     def action_text(self, action: Action) -> str:
         """How a reply asks for an action."""
         values = action if isinstance(action, tuple) else (action,)
-        return ", ".join(self.game.action_name(head, value) for head, value in enumerate(values))
+        return ", ".join(self.game.look.action_name(head, value) for head, value in enumerate(values))
 
     @property
     def most_actions(self) -> int:

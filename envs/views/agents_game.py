@@ -34,7 +34,7 @@ class AgentsGame(CopiedWhole):
 
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
     `info` of an agent has `action_mask`, too, for wrappers that keep the `observation` only; `player`, the seat to move (-1 when the game
-    is over, 0 in simultaneous games); the public facts of the game as numbers and arrays (`Game.info`); `returns` float32 (P,), zero
+    is over, 0 in simultaneous games); the public facts of the game as numbers and arrays (`Look.info`); `returns` float32 (P,), zero
     until the end; and `illegal_action`, whether an illegal action ended the game. Keys, shapes and dtypes are the same from `reset` to
     the end.
     An agent whose seat is out is terminated and leaves `agents`; the others play on.
@@ -58,7 +58,7 @@ class AgentsGame(CopiedWhole):
         self.metadata = {
             "name": game.id or game.facts.name,
             "render_modes": render_modes(game),
-            "render_fps": game.pace,
+            "render_fps": game.look.pace,
             "is_parallelizable": game.facts.simultaneous,
         }
         self._illegal, self._idle, self._camera = checked_illegal(illegal), idle, Camera()

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game, GameFacts, ObservationSpec, State
+from ludory.envs.facts import GameFacts, ObservationSpec
+from ludory.envs.game import Game
+from ludory.envs.parts import State
 from ludory.envs.pictures import svg_picture
 from ludory.errors import IllegalActionError, OptionError, RenderModeError
 from ludory.frames.raster import Camera
@@ -136,7 +138,7 @@ def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
 
 def render_modes(game: Game) -> list[str]:
     """Allowed render modes: "ansi" (text) and "human" (printed text) if the game draws text, "svg" if it draws SVG, and "rgb_array"."""
-    return [*(["ansi", "human"] if game.text else []), *(["svg"] if game.svg else []), "rgb_array"]
+    return [*(["ansi", "human"] if game.look.text else []), *(["svg"] if game.look.svg else []), "rgb_array"]
 
 
 def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str | None:
@@ -156,15 +158,15 @@ def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, came
     """Picture of game `row` as `seat` sees it; None: everything is visible. An array (height, width, 3) for "rgb_array", else a str."""
     if mode == "rgb_array":
         return camera(svg_picture(game, engine.state, row, seat))
-    picture = game.svg if mode == "svg" else game.text
+    picture = game.look.svg if mode == "svg" else game.look.text
     assert picture is not None, mode
     return picture(engine.state, row, seat)
 
 
 def public_facts(game: Game, state: State, row: int, seat: int | None = None) -> dict[str, Any]:
-    """Facts of `Game.info`, and those that only `seat` knows, as a view shows them: bool, int, float and arrays; see `Game.info`."""
-    told = game.info(state, row) | ({} if seat is None else game.seat_info(state, row, seat))
-    told |= {key: names.numbers(told.get(key)) for key, names in game.fact_names.items()}
+    """Facts of `Look.info`, and those that only `seat` knows, as a view shows them: bool, int, float and arrays; see `Look.info`."""
+    told = game.look.info(state, row) | ({} if seat is None else game.look.seat_info(state, row, seat))
+    told |= {key: names.numbers(told.get(key)) for key, names in game.look.fact_names.items()}
     numbers = {key: np.asarray(value) if isinstance(value, list | tuple) else value for key, value in told.items()}
     return {key: value for key, value in numbers.items() if _is_number(value)}
 

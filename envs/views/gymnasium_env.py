@@ -51,7 +51,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
     """One game that one policy plays.
 
     `info` of every step has `action_mask` int8 (A,), all 1 when the game is over; `player`, the seat to move (-1 when the game is over,
-    0 in simultaneous games); the public facts of the game as numbers and arrays (`Game.info`); `returns` float32 (P,), zero until the
+    0 in simultaneous games); the public facts of the game as numbers and arrays (`Look.info`); `returns` float32 (P,), zero until the
     end; and `illegal_action`, whether an illegal action ended the game: `illegal_words` says which one. Keys, shapes and dtypes are the
     same from `reset` to the end.
 
@@ -85,7 +85,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
     ) -> None:
         self.game, self.facts = game, game.facts
         self.engine = make_engine(game)
-        self.metadata = {"render_modes": render_modes(game), "render_fps": game.pace}
+        self.metadata = {"render_modes": render_modes(game), "render_fps": game.look.pace}
         self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
         self.observation_space = observation_space(game.facts.observation)
         self.action_space = action_space(game.facts)

@@ -61,7 +61,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
     belong to the next games; steps in which games end also have the observations of these in `final_obs` (an object array as in
     Gymnasium's SyncVectorEnv, on CUDA a tensor (n, *shape)) and their infos in `final_info` (the same keys). As everywhere in
     Gymnasium, `_key` bool (n,) says in which rows `key` has a value. `action_space.sample(info["action_mask"])` is legal. Public facts of games that are not arrays are not collected: read `engine.state`, or
-    call `game.info(engine.state, row)`. As in `GameEnv`, the episode is over if the policy's seat is out.
+    call `game.look.info(engine.state, row)`. As in `GameEnv`, the episode is over if the policy's seat is out.
 
     Args:
         game: the game to play.
@@ -92,7 +92,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         self.engine = make_engine(game, num_envs, device)
         self.autoreset_mode = _checked_mode(autoreset_mode)
         modes = [mode for mode in render_modes(game) if mode != "human"]
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": game.pace}
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": game.look.pace}
         self.render_mode = checked_render_mode(game, render_mode, modes)
         self.single_observation_space = observation_space(game.facts.observation)
         self.single_action_space = action_space(game.facts)

@@ -105,7 +105,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
             inside = ((values >= low) & (values <= high)).all()
             limits = f"must lie in {list(low)}..{list(high)}"
             return "" if inside else f"{self.facts.name}: action {values} of {self.possible_agents[seat]} {limits}"
-        if self.game.ignores_waiting and not self.engine.deciding[0, seat]:
+        if self.game.rules.ignores_waiting and not self.engine.deciding[0, seat]:
             mask = np.ones_like(mask)
         sizes = (len(mask),) if self._wait else self.facts.head_sizes
         for head, (value, size) in enumerate(zip(values, sizes, strict=True)):
@@ -118,7 +118,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         return ""
 
     def _action_name(self, head: int, value: int) -> str:
-        return "wait" if self._wait and value == self.facts.num_actions else self.game.action_name(head, value)
+        return "wait" if self._wait and value == self.facts.num_actions else self.game.look.action_name(head, value)
 
     def render(self) -> Any:
         """The picture of `render_mode`, as the seat to move sees the game; in simultaneous games with everything visible.

@@ -12,7 +12,8 @@ from torch import Tensor
 from torchrl.data import Binary, Bounded, Categorical, Composite, MultiCategorical, TensorSpec, Unbounded
 from torchrl.envs import EnvBase
 
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.envs.seats.opponents import Others, Seats
 
 from .common import CopiedWhole

@@ -18,6 +18,7 @@ import ludory
 from ludory.agents.agent import Agent
 from ludory.agents.evaluation.cross_play import cross_play
 from ludory.agents.evaluation.evaluate import bootstrap_interval, evaluate, paired_difference
+from ludory.envs.parts import Look
 from ludory.errors import OptionError, UnknownIdError
 
 SMALL = "HanabiSmall2P-v0"
@@ -192,7 +193,7 @@ def test_unknown_agent() -> None:
 
 
 def outcomes_of(info: Any) -> Any:
-    return evaluate("random", replace(nim(), info=info), games=8).outcomes
+    return evaluate("random", replace(nim(), look=Look(info=info)), games=8).outcomes
 
 
 def test_outcomes_are_arrays_of_numbers_and_lists_of_the_rest() -> None:
@@ -216,7 +217,9 @@ def test_what_only_some_games_tell_is_left_out() -> None:
 
 
 def test_estimates_are_means_of_numbers_and_shares_of_words() -> None:
-    result = evaluate("random", replace(nim(), info=lambda state, i: {"size": i, "end": "aab"[i % 3]}), games=6)
+    result = evaluate(
+        "random", replace(nim(), look=Look(info=lambda state, i: {"size": i, "end": "aab"[i % 3]})), games=6
+    )
     estimates = result.estimates()
     assert list(estimates) == ["return of seat 0", "return of seat 1", "size", "end = a", "end = b"]
     assert estimates["size"].mean == 2.5

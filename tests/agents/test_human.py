@@ -126,7 +126,7 @@ def test_a_person_can_be_named_like_any_agent() -> None:
     assert isinstance(make_agent("human", TINY), HumanAgent)
 
 
-NAMES = {number: make_game("Hanabi5P-v0").action_name(0, number) for number in range(48)}
+NAMES = {number: make_game("Hanabi5P-v0").look.action_name(0, number) for number in range(48)}
 
 
 @given(st.sampled_from(sorted(NAMES)), st.booleans())

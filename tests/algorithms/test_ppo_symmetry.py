@@ -54,7 +54,7 @@ def test_the_compiled_gradient_under_a_symmetry_is_pytorchs(updates, game):
     rows = torch.randperm(840, generator=torch.Generator().manual_seed(0))[:300]
     gradients = []
     for names in (None, [1, 2, 0], [2, 1, 0]):
-        symmetry = None if names is None else rename_colors(game.symmetry.args[0], np.array(names))
+        symmetry = None if names is None else rename_colors(game.analysis.symmetry.args[0], np.array(names))
         ours.symmetry = plain.symmetry = symmetry
         found, losses = torch.from_numpy(ours.gradient(rows)).float(), plain.gradient(rows)
         torch.testing.assert_close(found, losses, rtol=1e-4, atol=1e-5)
@@ -73,7 +73,7 @@ def test_a_minibatch_under_a_symmetry_is_renamed_row_by_row(updates, game):
     _, plain = updates
     rows = torch.arange(60)
     before = plain.select(rows)
-    plain.symmetry = symmetry = rename_colors(game.symmetry.args[0], np.array([2, 0, 1]))
+    plain.symmetry = symmetry = rename_colors(game.analysis.symmetry.args[0], np.array([2, 0, 1]))
     after = plain.select(rows)
     entries, actions = game.facts.observation.size, game.facts.num_actions
     for k in range(60):

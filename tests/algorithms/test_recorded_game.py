@@ -79,7 +79,7 @@ def test_playing_says_what_to_install(identity):
 def test_an_installed_game_is_made_with_its_options(tmp_path):
     record("random", TINY, 4, tmp_path, bomb="keep")
     game = game_of_data(header_at(tmp_path))
-    assert (game.id, game.options, game.recorded) == (TINY, {"bomb": "keep"}, None)
+    assert (game.id, game.options, game.records.header) == (TINY, {"bomb": "keep"}, None)
 
 
 def test_distilling_without_the_game_gives_no_scores():

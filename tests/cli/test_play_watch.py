@@ -87,11 +87,11 @@ def test_a_person_is_never_shown_the_own_cards_while_the_game_runs(
     file = tmp_path / "game.json"
     play.run([TINY, "--with", "random(seed=2)", "--seed", "3", "--replay", str(file)])
     shown, game = capsys.readouterr().out.split("All cards face up:")[0], make_game(TINY)
-    assert game.text is not None
+    assert game.look.text is not None
     for engine in frames(read_replay(file)):
         if engine.to_move[0] == 0:
-            assert plain(game.text(engine.state, 0, 0)) in shown
-        assert plain(game.text(engine.state, 0, None)) not in shown
+            assert plain(game.look.text(engine.state, 0, 0)) in shown
+        assert plain(game.look.text(engine.state, 0, None)) not in shown
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_wrong_arguments_of_play_are_explained(arguments: list[str], message: st
 def test_a_game_is_shown_move_by_move(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     replay = read_replay(recorded(tmp_path))
     shown, game = capsys.readouterr().out, make_game(TINY)
-    assert game.text is not None
-    pictures = [plain(game.text(engine.state, 0, None)) for engine in frames(replay)]
+    assert game.look.text is not None
+    pictures = [plain(game.look.text(engine.state, 0, None)) for engine in frames(replay)]
     places = [shown.find(picture) for picture in pictures]
     assert -1 not in places
     assert places == sorted(places)

@@ -77,8 +77,8 @@ def test_moves_in_words_tell_what_came_of_them_where_the_game_does() -> None:
     hanabi, sticks = make_game("HanabiTiny2P-v0"), nim()
     playthrough = Playthrough(hanabi, randoms(hanabi), seed=2)
     move = next(iter(playthrough))
-    assert hanabi.last_move is not None
-    assert move_words(hanabi, playthrough.engine, move) == hanabi.last_move(playthrough.engine.state, 0)
+    assert hanabi.look.last_move is not None
+    assert move_words(hanabi, playthrough.engine, move) == hanabi.look.last_move(playthrough.engine.state, 0)
     assert move_words(sticks, playthrough.engine, PlayedMove(1, 3)) == "seat 1: take 2 from heap 2"
 
 

@@ -25,7 +25,7 @@ from ludory.data.columns import METADATA_KEY, WEIGHT, Columns
 from ludory.data.header import ExtraColumn, TrajectoryHeader, header_of, header_to_json
 from ludory.data.shards import shard_file, write_shard
 from ludory.data.trajectories import Decisions, TrajectoryDataset
-from ludory.envs.game import Head, ObservationSpec
+from ludory.envs.facts import Head, ObservationSpec
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError
 

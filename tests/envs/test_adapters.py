@@ -425,10 +425,10 @@ def test_pictures_are_what_the_environment_renders():
     game = ludory.make_game(f"gymnasium:{__name__}:Target")
     engine = ludory.make_engine(game, seed=1)
     engine.reset()
-    assert "data:image/png;base64," in game.svg(engine.state, 0, None)
+    assert "data:image/png;base64," in game.look.svg(engine.state, 0, None)
     plain = ludory.make_engine(ludory.make_game(f"gymnasium:{__name__}:Target", render_mode="ansi"), seed=1)
     plain.reset()
-    assert game.text(plain.state, 0, None).startswith("goal ")
+    assert game.look.text(plain.state, 0, None).startswith("goal ")
 
 
 def test_a_png_is_read_back_as_it_was():
@@ -444,7 +444,7 @@ def test_cheap_environments_are_played_in_this_process(monkeypatch):
     assert default_workers(2, 1.0) == 0
     clock = chain([0.0, 0.1], repeat(0.2))  # read before and after each step
     monkeypatch.setattr(gymnasium_game, "perf_counter", lambda: next(clock))
-    assert ludory.make_game("gymnasium:CartPole-v1").engine.seconds == 0, "the first step does not count"
+    assert ludory.make_game("gymnasium:CartPole-v1").rules.engine.seconds == 0, "the first step does not count"
 
 
 def test_an_environment_keeps_the_contract_also_where_nothing_can_draw_it(capsys):

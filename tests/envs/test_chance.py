@@ -14,8 +14,8 @@ from ludory.envs import chance
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.storage import new_records, views
-from ludory.envs.game import header
 from ludory.envs.hanabi import make_game
+from ludory.envs.parts import header
 from ludory.testing.kernels.interpreted import interpreted
 
 draw, begin_episode, mix = (interpreted(kernel) for kernel in (chance.draw, chance.begin_episode, chance.mix))
@@ -116,10 +116,10 @@ def test_compiled_draws_are_those_of_plain_python():
     game = make_game(colors=2, ranks=2, hand_size=2)
     engine = KernelEngine(game, 30, seed=5)
     engine.reset()
-    state = views(game.fields, new_records(game.fields, 30))
+    state = views(game.rules.fields, new_records(game.rules.fields, 30))
     state.random[:, STREAM] = chance.hash_rows(5, np.arange(30))
     for row in range(30):
-        interpreted(game.kernels.reset)(state, row)
+        interpreted(game.rules.kernels.reset)(state, row)
     assert (state.deck == engine.state.deck).all()
     assert (state.random == engine.state.random).all()
 

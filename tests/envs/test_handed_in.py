@@ -119,7 +119,7 @@ def test_what_is_around_a_view_is_played_and_its_masks_are_found(kind):
     make, count = WRAPPED[kind]
     env = make()
     game = game_of(env)
-    assert (game.id, game.facts.players, game.engine.num_envs) == ("", 1, count)
+    assert (game.id, game.facts.players, game.rules.engine.num_envs) == ("", 1, count)
     space = getattr(env, "single_observation_space", env.observation_space)
     assert game.facts.observation.shape == space.shape
     engine = ludory.make_engine(game, count, seed=1)

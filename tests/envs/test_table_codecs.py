@@ -36,7 +36,7 @@ def positions(id: str, options: dict[str, Any], games: int = 8, moves: int = 40)
 )
 def test_a_text_does_not_change_with_what_the_seat_cannot_see(id, options):
     for step, engine in enumerate(positions(id, options)):
-        write = engine.game.codec.encode
+        write = engine.game.language.encode
         for seat in range(engine.facts.players) if step % 3 == 0 else ():
             other = engine.clone()
             other.redeal(seat, seed=step)
@@ -49,7 +49,7 @@ def test_the_whole_truth_does_change(id, options):
     engine = next(positions(id, options))
     other = engine.clone()
     other.redeal(0, seed=1)
-    write = engine.game.codec.encode
+    write = engine.game.language.encode
     assert any(write(other.state, row, None) != write(engine.state, row, None) for row in range(engine.num_games))
 
 
@@ -57,7 +57,7 @@ def test_the_whole_truth_does_change(id, options):
 def test_the_actions_that_a_text_names_are_the_legal_ones(id, options):
     named = 0
     for engine in positions(id, options):
-        codec, legal = engine.game.codec, engine.legal()
+        codec, legal = engine.game.language, engine.legal()
         for row in np.flatnonzero(engine.to_move >= 0).tolist():
             text = codec.encode(engine.state, row, int(engine.to_move[row]))
             if found := re.search(r"You may: (.*)\.$", text):
@@ -71,8 +71,8 @@ def test_a_seat_of_hanabi_reads_this():
     engine = make_engine(make_game("HanabiTiny2P-v0"), seed=1)
     engine.reset(options={"deck": [3, 1, 0, 2, 0, 0, 2, 2]})
     for name in ("tell +1 red", "play 1"):
-        engine.step(np.array([engine.game.codec.decode(name).action]))
-    assert engine.game.codec.encode(engine.state, 0, 0) == (
+        engine.step(np.array([engine.game.language.decode(name).action]))
+    assert engine.game.language.encode(engine.state, 0, 0) == (
         "Score 1 of 4. Hint tokens 7 of 8. Lives 3 of 3. Cards in the deck: 3.\n"
         "Stacks: red 1, yellow 0.\n"
         "Discarded: none.\n"
@@ -96,8 +96,8 @@ def test_a_seat_of_texas_42_reads_this():
         "3-0,2-2,2-1,2-0,1-1,1-0,0-0",
     ]
     engine.reset(options={"deal": deal})
-    engine.step(np.array([engine.game.codec.decode("play 6-4").action]))
-    assert engine.game.codec.encode(engine.state, 0, 1) == (
+    engine.step(np.array([engine.game.language.decode("play 6-4").action]))
+    assert engine.game.language.encode(engine.state, 0, 1) == (
         "Seats 0 and 2 against seats 1 and 3: points 0-0, tricks 0-0.\n"
         "Phase: play. Contract: seat 0: 31, sixes.\n"
         "Seat 0 (on your right) holds 6 dominoes.\n"
@@ -113,7 +113,7 @@ def test_a_seat_of_texas_42_reads_this():
 def test_an_auction_is_told_in_words():
     engine = make_engine(make_game("Texas42-v0"), seed=1)
     engine.reset(options={"seed_deal": 3, "shaker": 0})
-    codec = engine.game.codec
+    codec = engine.game.language
     assert codec.encode(engine.state, 0, 1).endswith("It is your turn to bid.")
     for name in ("bid 30", "pass", "bid 1 mark", "pass"):
         engine.step(np.array([codec.decode(name).action]))
@@ -124,14 +124,14 @@ def test_an_auction_is_told_in_words():
 
 @pytest.mark.parametrize(("id", "options"), GAMES)
 def test_instructions_say_how_actions_are_written(id, options):
-    codec = make_game(id, **options).codec
+    codec = make_game(id, **options).language
     quoted = re.findall(r'"([^"]+)"', codec.instruction)
     assert quoted
     assert [text for text in quoted if codec.decode(text).action is None] == []
 
 
 def test_house_rules_are_explained_where_they_hold():
-    plain, house = (make_game("Texas42-v0", **options).codec.instruction for options in ({}, GAMES[2][1]))
+    plain, house = (make_game("Texas42-v0", **options).language.instruction for options in ({}, GAMES[2][1]))
     for word in ("nello high", "nello low", "sevens", "plunge", "splash"):
         assert word in house
         assert word not in plain

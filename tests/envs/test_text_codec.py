@@ -15,22 +15,22 @@ def test_a_game_is_played_by_texts_alone():
     engine = make_engine(game)
     engine.reset()
     for text in ("square 4", "Square 0", " square  2\n", "square 1", "square 6"):
-        decoded = game.codec.decode(text)
+        decoded = game.language.decode(text)
         engine.step(np.array([decoded.action]))
-    assert game.codec.encode(engine.state, 0, 1) == "oox\n.x.\nx..\nYou are o."
+    assert game.language.encode(engine.state, 0, 1) == "oox\n.x.\nx..\nYou are o."
     assert engine.rewards.tolist() == [[1, -1]]
 
 
 def test_every_action_is_read_by_its_name():
     game = tic_tac_toe()
     for action in range(9):
-        assert game.codec.decode(game.action_name(0, action)) == Decoded(action)
+        assert game.language.decode(game.look.action_name(0, action)) == Decoded(action)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"), [("square 44", "did you mean 'square 4'?"), ("", "is empty"), ("42", "such as 'square 0'")]
 )
 def test_what_is_no_action_has_a_reason(text, reason):
-    decoded = tic_tac_toe().codec.decode(text)
+    decoded = tic_tac_toe().language.decode(text)
     assert decoded.action is None
     assert reason in decoded.reason

@@ -10,17 +10,10 @@ from typing import Any
 import numpy as np
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import (
-    Field,
-    Game,
-    GameFacts,
-    Head,
-    Kernels,
-    ObservationSpec,
-    flat_segments,
-    header,
-)
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Analysis, Field, Kernels, Look, Rules, header
 from ludory.envs.rooms import SPLITS, split_of
 from ludory.envs.text_codec import TextCodec, WorkedExample, decoder_of_names
 
@@ -148,16 +141,20 @@ def corridor(limit: int = 100) -> Game:
         "room": Field("int32", low=0, high=LENGTH - 1),
     }
     return Game(
-        facts=facts,
-        fields=header(1) | fields,
-        kernels=Kernels(corridor_reset, corridor_step, corridor_legal, corridor_observe),
-        action_name=lambda head, value: ACTIONS[value],
-        info=lambda state, i: {"success": int(state.place[i]) == LENGTH - 1},
-        start=lambda options, count: {
-            "room": np.broadcast_to(np.asarray(options["room"], np.int32), count),
-            "given": np.ones(count, np.int8),
-        },
-        codec=CODEC,
-        rooms=CorridorRooms(),
+        facts,
+        Rules(
+            fields=header(1) | fields,
+            kernels=Kernels(corridor_reset, corridor_step, corridor_legal, corridor_observe),
+            start=lambda options, count: {
+                "room": np.broadcast_to(np.asarray(options["room"], np.int32), count),
+                "given": np.ones(count, np.int8),
+            },
+        ),
+        look=Look(
+            action_name=lambda head, value: ACTIONS[value],
+            info=lambda state, i: {"success": int(state.place[i]) == LENGTH - 1},
+        ),
+        language=CODEC,
+        analysis=Analysis(rooms=CorridorRooms()),
         id="Corridor",
     )

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, elimination, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, elimination, header
 
 SEATS, MOST_ROUNDS = 3, 6
 HOLD = 0
@@ -136,11 +138,16 @@ def standoff(rounds: int = MOST_ROUNDS, cut: bool = False) -> Game:
         "cut": Field("int8", (), int(cut), low=int(cut), high=int(cut)),
     }
     return Game(
-        facts=facts,
-        fields=header(SEATS) | elimination(SEATS) | fields,
-        kernels=Kernels(reset, step, legal, observe, used=used, critic=critic),
-        action_name=lambda head, value: ("hold", "next", "second")[value] if head == 0 else ("weak", "strong")[value],
-        info=lambda state, i: {"round": int(state.round[i])},
+        facts,
+        Rules(
+            header(SEATS) | elimination(SEATS) | fields, Kernels(reset, step, legal, observe, used=used, critic=critic)
+        ),
+        look=Look(
+            action_name=lambda head, value: (
+                ("hold", "next", "second")[value] if head == 0 else ("weak", "strong")[value]
+            ),
+            info=lambda state, i: {"round": int(state.round[i])},
+        ),
         id="Standoff",
     )
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.external import ExternalEngine, Rows
 from ludory.envs.engine.pooled_engine import POOL_OPTIONS, PooledEngine
-from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.game import Game
+from ludory.envs.parts import Look, Rules
 from ludory.envs.text_codec import TextCodec, decoder_of_names
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
@@ -54,7 +56,12 @@ def tic_tac_toe() -> Game:
     facts = GameFacts(
         "external tic-tac-toe", 2, "sequential", "zero_sum", False, False, (Head("square", 9),), spec, 9, -1, 1
     )
-    return Game(facts, engine=TicTacToeEngine, action_name=_square, text=_board, codec=CODEC)
+    return Game(
+        facts,
+        Rules(engine=TicTacToeEngine),
+        look=Look(action_name=_square, text=_board),
+        language=CODEC,
+    )
 
 
 def _square(head: int, value: int) -> str:
@@ -131,7 +138,7 @@ def relay() -> Game:
         4,
         seats_wait=True,
     )
-    return Game(facts, engine=RelayEngine)
+    return Game(facts, Rules(engine=RelayEngine))
 
 
 DIE, HANG, FAIL = 2, 3, 4
@@ -168,4 +175,6 @@ def guess(breakable: bool = False) -> Game:
     """One seat; `workers` may play it."""
     spec = ObservationSpec("bits", (3,), "uint8", (Segment("bits", 0, 3),))
     facts = GameFacts("guess", 1, "sequential", "general", False, True, (Head("guess", 5),), spec, 3, 0, 3)
-    return Game(facts, engine=partial(PooledEngine, environment=partial(Guess, breakable)), engine_options=POOL_OPTIONS)
+    return Game(
+        facts, Rules(engine=partial(PooledEngine, environment=partial(Guess, breakable)), engine_options=POOL_OPTIONS)
+    )

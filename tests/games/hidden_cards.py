@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, header
 
 SEATS, TURNS = 2, 4
 
@@ -69,10 +71,9 @@ def make_hidden_cards(cut: bool = False) -> Game:
         "cut": Field("int8", (), int(cut), low=int(cut), high=int(cut)),
     }
     return Game(
-        facts=facts,
-        fields=header(SEATS) | fields,
-        kernels=Kernels(cards_reset, cards_step, cards_legal, cards_observe),
-        action_name=lambda head, value: ("yes", "no")[value],
+        facts,
+        Rules(header(SEATS) | fields, Kernels(cards_reset, cards_step, cards_legal, cards_observe)),
+        look=Look(action_name=lambda head, value: ("yes", "no")[value]),
         id="HiddenCards-v0",
         options={"cut": cut},
     )

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, header
 
 CARDS, TURNS, MOST_RAISES, SIDES = 6, 4, 2, 3
 CHECK, RAISE, FOLD = 0, 1, 2
@@ -83,7 +85,7 @@ def draw_text(state, i, seat):
 
 
 HIGH_CARD = Game(
-    facts=GameFacts(
+    GameFacts(
         name="High card",
         players=2,
         turns="sequential",
@@ -96,15 +98,15 @@ HIGH_CARD = Game(
         min_return=-1 - MOST_RAISES,
         max_return=1 + MOST_RAISES,
     ),
-    fields=header(2)
-    | {
-        "cards": Field("int8", (2,), low=0, high=CARDS - 1),
-        "die": Field("int8", low=0, high=SIDES - 1),
-        "turn": Field("int8", low=0, high=TURNS),
-        "raises": Field("int8", low=0, high=MOST_RAISES),
-    },
-    kernels=Kernels(reset, step, legal, observe, redeal),
-    action_name=lambda head, action: ("check", "raise", "fold")[action],
-    info=public_info,
-    text=draw_text,
+    Rules(
+        header(2)
+        | {
+            "cards": Field("int8", (2,), low=0, high=CARDS - 1),
+            "die": Field("int8", low=0, high=SIDES - 1),
+            "turn": Field("int8", low=0, high=TURNS),
+            "raises": Field("int8", low=0, high=MOST_RAISES),
+        },
+        Kernels(reset, step, legal, observe, redeal),
+    ),
+    look=Look(action_name=lambda head, action: ("check", "raise", "fold")[action], info=public_info, text=draw_text),
 )

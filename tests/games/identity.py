@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, header
 
 CHOICES = 4
 
@@ -55,10 +57,12 @@ def make_identity(**options: Any) -> Game:
         max_return=1,
     )
     return Game(
-        facts=facts,
-        fields=header(1) | {"asked": Field("int8", low=0, high=CHOICES - 1)},
-        kernels=Kernels(identity_reset, identity_step, identity_legal, identity_observe),
-        action_name=lambda head, action: f"say {action}",
+        facts,
+        Rules(
+            header(1) | {"asked": Field("int8", low=0, high=CHOICES - 1)},
+            Kernels(identity_reset, identity_step, identity_legal, identity_observe),
+        ),
+        look=Look(action_name=lambda head, action: f"say {action}"),
         id="Identity-v0",
         options=options,
     )

@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, header
 
 
 @kernel
@@ -71,10 +73,9 @@ def make_memory(players: int = 1, decisions: int = 4) -> Game:
         "decisions": Field("int32", (), decisions, low=decisions, high=decisions),
     }
     return Game(
-        facts=facts,
-        fields=header(players) | fields,
-        kernels=Kernels(memory_reset, memory_step, memory_legal, memory_observe),
-        action_name=lambda head, action: f"say {action}",
+        facts,
+        Rules(header(players) | fields, Kernels(memory_reset, memory_step, memory_legal, memory_observe)),
+        look=Look(action_name=lambda head, action: f"say {action}"),
         id="Memory-v0",
         options=options,
     )

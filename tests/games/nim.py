@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Look, Rules, header
 from ludory.errors import OptionError
 
 # --- Nim: seats in turn take 1 or 2 sticks from one heap; who takes the last stick wins. ---------------------------------
@@ -122,17 +124,17 @@ def nim(players: int = 2, heaps: int = 3, largest: int = 4, limit: int = 100, tw
     }
     rules = (nim_step_by_heads, nim_legal_by_heads) if two_heads else (nim_step, nim_legal)
     return Game(
-        facts=facts,
-        fields=header(players) | fields,
-        kernels=Kernels(nim_reset, *rules, nim_observe),
-        action_name=lambda head, action: (
-            f"{facts.heads[head].name} {action + 1}"
-            if two_heads
-            else f"take {action % LARGEST_TAKE + 1} from heap {action // LARGEST_TAKE + 1}"
+        facts,
+        Rules(fields=header(players) | fields, kernels=Kernels(nim_reset, *rules, nim_observe), start=start),
+        look=Look(
+            action_name=lambda head, action: (
+                f"{facts.heads[head].name} {action + 1}"
+                if two_heads
+                else f"take {action % LARGEST_TAKE + 1} from heap {action // LARGEST_TAKE + 1}"
+            ),
+            info=lambda state, i: {"turn": int(state.turn[i])},
+            text=lambda state, i, seat: " ".join("|" * int(heap) or "-" for heap in state.heaps[i]),
         ),
-        info=lambda state, i: {"turn": int(state.turn[i])},
-        start=start,
-        text=lambda state, i, seat: " ".join("|" * int(heap) or "-" for heap in state.heaps[i]),
         id="Nim",
     )
 
@@ -216,11 +218,12 @@ def matching(rounds: int = 4, shared: bool = False) -> Game:
         "last": Field("int32", (2, 2), NONE, low=NONE, high=(COLORS - 1, SIZES - 1)),
     }
     return Game(
-        facts=facts,
-        fields=header(2) | fields,
-        kernels=Kernels(matching_reset, matching_step, matching_legal, matching_observe),
-        action_name=lambda head, value: ("red", "green", "blue")[value] if head == 0 else ("small", "large")[value],
-        info=lambda state, i: {"round": int(state.round[i]), "bonus": int(state.bonus[i])},
+        facts,
+        Rules(header(2) | fields, Kernels(matching_reset, matching_step, matching_legal, matching_observe)),
+        look=Look(
+            action_name=lambda head, value: ("red", "green", "blue")[value] if head == 0 else ("small", "large")[value],
+            info=lambda state, i: {"round": int(state.round[i]), "bonus": int(state.bonus[i])},
+        ),
         id="Matching",
     )
 

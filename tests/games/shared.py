@@ -7,8 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, Segment, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Rules, header
 
 LEVELS, LENGTH = 5, 4
 BANK = np.random.default_rng(7).integers(0, 2, (LEVELS, LENGTH)).astype(np.int8)
@@ -54,7 +56,10 @@ def follow_the_level(bank: np.ndarray = BANK) -> Game:
         "place": Field("int32", low=0, high=LENGTH),
         "bank": Field("int8", (LEVELS, LENGTH), shared=True),
     }
-    return Game(facts, fields, Kernels(reset, step, legal, observe), shared={"bank": bank})
+    return Game(
+        facts,
+        Rules(fields=fields, kernels=Kernels(reset, step, legal, observe), shared={"bank": bank}),
+    )
 
 
 FOLLOW_THE_LEVEL = follow_the_level()

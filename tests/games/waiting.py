@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, Segment, header, waiting
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field, Kernels, Rules, header, waiting
 
 ROUNDS = 6
 
@@ -60,7 +62,7 @@ def kernel_relay() -> Game:
         "round": Field("int32", low=0, high=ROUNDS),
         "bit": Field("int32", low=0, high=1),
     }
-    return Game(facts, fields, Kernels(reset, step, legal, observe))
+    return Game(facts, Rules(fields, Kernels(reset, step, legal, observe)))
 
 
 KERNEL_RELAY = kernel_relay()

@@ -100,7 +100,7 @@ def test_cuda_without_its_library_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_a_plugin_s_function_is_called_with_what_it_takes_and_must_give_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(games._offers, "Odd-v0", [Entry("Odd-v0", "ludory.envs.game:Head")])
+    monkeypatch.setitem(games._offers, "Odd-v0", [Entry("Odd-v0", "ludory.envs.facts:Head")])
     with pytest.raises(OptionError, match=r"Odd-v0: .*; it takes \(name, size\)"):
         ludory.make_game("Odd-v0", players=2)
     with pytest.raises(PluginError, match="returned a Head, must return a Game"):

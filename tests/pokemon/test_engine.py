@@ -199,7 +199,7 @@ def test_a_waiting_seat_may_send_anything_in_range_and_tells_nobody_else(simulat
             told = [agent for agent in env.agents if infos[agent]["rejected"]]
             refused += bool(told)
             for agent in told:
-                told_seat = env.game.seat_info(env.engine.state, 0, env.seat_of(agent))
+                told_seat = env.game.look.seat_info(env.engine.state, 0, env.seat_of(agent))
                 assert told_seat["refusal"].startswith("[Unavailable choice]")
                 assert not infos[agent]["wait"]
         if waited > 3 and refused > 1:

@@ -22,10 +22,10 @@ class Hand:
     def __init__(self, players: int = 2, seed: int = 12345, start: dict[str, Any] | None = None, **options: Any):
         self.game = make_game(players=players, **{"aim_noise_degrees": 0, **options})
         self.players, self.facts = players, self.game.facts
-        kernels = self.game.kernels._asdict()
+        kernels = self.game.rules.kernels._asdict()
         self._kernels = {name: interpreted(kernel) for name, kernel in kernels.items() if kernel}
-        self.state = views(self.game.fields, new_records(self.game.fields, 1))
-        for name, values in self.game.start({"start": start} if start else {}, 1).items():
+        self.state = views(self.game.rules.fields, new_records(self.game.rules.fields, 1))
+        for name, values in self.game.rules.start({"start": start} if start else {}, 1).items():
             getattr(self.state, name)[:] = values
         self.state.random[:, 0] = seed
         self.call("reset")

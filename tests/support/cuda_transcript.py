@@ -139,7 +139,7 @@ def _note_parts(notes: Transcript, engine: Engine) -> None:
     picked.step(_random_legal(picked, 51))
     _note(notes, "picked", picked)
     copy = engine.clone()
-    if engine.game.kernels.redeal:
+    if engine.game.rules.kernels.redeal:
         copy.redeal(seats, seed=5)
         _note(notes, "dealt anew", copy)
     copy.reset(seed=21)

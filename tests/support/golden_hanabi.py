@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Segment
+from ludory.envs.facts import Segment
 
 FOLDER = Path(__file__).parents[1] / "golden" / "hanabi"
 FILES = sorted(path.stem for path in FOLDER.glob("*.npz"))

@@ -9,7 +9,7 @@ import numpy as np
 from ludory.data.columns import UNKNOWN_SEED, WEIGHT, Columns
 from ludory.data.header import TrajectoryHeader
 from ludory.data.shards import Manifest, shard_file, write_manifest, write_shard
-from ludory.envs.game import Head, ObservationSpec
+from ludory.envs.facts import Head, ObservationSpec
 
 BITS = TrajectoryHeader("Bits", ObservationSpec("bits", (13,), "uint8", ()), (Head("move", 5), Head("to", 4)), 2)
 FLOATS = TrajectoryHeader("Floats", ObservationSpec("floats", (3,), "float32", ()), (Head("move", 5),), 3)

@@ -14,8 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from games.high_card import CARDS, HIGH_CARD, SIDES, TURNS, legal, observe, redeal, reset, step
 
 from ludory.envs.chance import draw
-from ludory.envs.game import Field, ObservationSpec, flat_segments
+from ludory.envs.facts import ObservationSpec, flat_segments
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field
 from ludory.errors import ConformanceError
 from ludory.testing import check_game
 
@@ -125,7 +126,7 @@ def never_redeals_the_highest(state, i, seat):
 
 
 def with_kernels(**kernels):
-    return replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(**kernels))
+    return replace(HIGH_CARD, rules=replace(HIGH_CARD.rules, kernels=HIGH_CARD.rules.kernels._replace(**kernels)))
 
 
 def with_critic(critic):
@@ -134,7 +135,7 @@ def with_critic(critic):
 
 
 def with_die(field):
-    return replace(HIGH_CARD, fields={**HIGH_CARD.fields, "die": field})
+    return replace(HIGH_CARD, rules=replace(HIGH_CARD.rules, fields={**HIGH_CARD.rules.fields, "die": field}))
 
 
 GAMES = {

@@ -17,9 +17,10 @@ import ludory
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM, draw
 from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.game import Field, Segment
+from ludory.envs.facts import Segment
 from ludory.envs.hanabi import make_game
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import Field
 from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_parallel import GameParallelEnv
@@ -97,7 +98,7 @@ def test_the_message_names_game_property_step_and_difference():
 
 
 def with_kernels(**kernels):
-    return replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(**kernels))
+    return replace(HIGH_CARD, rules=replace(HIGH_CARD.rules, kernels=HIGH_CARD.rules.kernels._replace(**kernels)))
 
 
 def with_facts(**facts):
@@ -143,7 +144,7 @@ def test_a_running_game_without_a_legal_action():
     ],
 )
 def test_a_public_fact_that_comes_and_goes_or_changes_its_form(info, says):
-    assert_caught("Gymnasium env", replace(HIGH_CARD, info=info), says=says)
+    assert_caught("Gymnasium env", replace(HIGH_CARD, look=replace(HIGH_CARD.look, info=info)), says=says)
 
 
 class HidesALegalAction(KernelEngine):
@@ -213,12 +214,12 @@ def test_a_hidden_card_in_the_observation():
 
 
 def test_a_hidden_card_in_the_info():
-    game = replace(HIGH_CARD, info=lambda state, i: {"cards": state.cards[i].tolist()})
+    game = replace(HIGH_CARD, look=replace(HIGH_CARD.look, info=lambda state, i: {"cards": state.cards[i].tolist()}))
     assert_caught("hidden information", game, says="info is {'cards'")
 
 
 def test_a_hidden_card_in_the_picture():
-    game = replace(HIGH_CARD, text=lambda state, i, seat: f"cards {state.cards[i]}")
+    game = replace(HIGH_CARD, look=replace(HIGH_CARD.look, text=lambda state, i, seat: f"cards {state.cards[i]}"))
     assert_caught("hidden information", game, says="text shows seat 0 something else")
 
 
@@ -545,22 +546,26 @@ def test_segments_do_not_tile_the_observation(segments, says):
 
 
 def test_two_actions_share_a_name():
-    game = replace(HIGH_CARD, action_name=lambda head, action: "move")
+    game = replace(HIGH_CARD, look=replace(HIGH_CARD.look, action_name=lambda head, action: "move"))
     assert_caught("action names", game, says="actions 0 and 1 are both called 'move'")
 
 
 def test_unknown_reset_options_are_accepted():
-    game = replace(HIGH_CARD, start=lambda options, count: {})
+    game = replace(HIGH_CARD, rules=replace(HIGH_CARD.rules, start=lambda options, count: {}))
     assert_caught("reset options", game, says="must raise OptionError")
 
 
 def test_the_state_lacks_a_field_that_every_state_has():
-    fields = {name: field for name, field in HIGH_CARD.fields.items() if name != "truncated"}
-    assert_caught("facts", replace(HIGH_CARD, fields=fields), says="'truncated'")
+    fields = {name: field for name, field in HIGH_CARD.rules.fields.items() if name != "truncated"}
+    assert_caught("facts", replace(HIGH_CARD, rules=replace(HIGH_CARD.rules, fields=fields)), says="'truncated'")
 
 
 def test_a_picture_is_not_well_formed():
-    assert_caught("pictures", replace(HIGH_CARD, svg=lambda state, i, seat: "<svg>"), says="not well-formed")
+    assert_caught(
+        "pictures",
+        replace(HIGH_CARD, look=replace(HIGH_CARD.look, svg=lambda state, i, seat: "<svg>")),
+        says="not well-formed",
+    )
 
 
 # --- Views ----------------------------------------------------------------------------------------------------------------
@@ -632,13 +637,16 @@ def test_a_game_that_no_other_process_can_make_is_not_simulated():
 
 
 def test_a_value_beyond_the_bounds_of_its_field():
-    narrow = replace(HIGH_CARD, fields={**HIGH_CARD.fields, "die": Field("int8", low=0, high=SIDES - 2)})
+    narrow = replace(
+        HIGH_CARD,
+        rules=replace(HIGH_CARD.rules, fields={**HIGH_CARD.rules.fields, "die": Field("int8", low=0, high=SIDES - 2)}),
+    )
     with pytest.raises(ConformanceError, match=r"step 0: .*'die' of game \d+ is 2, must be from 0 to 1"):
         states_stay_within_their_bounds(Trial(narrow, KernelEngine, 16, 0))
 
 
 def test_fields_that_contradict_each_other():
-    never = replace(HIGH_CARD, consistent=lambda state: state.turn < 2)
+    never = replace(HIGH_CARD, rules=replace(HIGH_CARD.rules, consistent=lambda state: state.turn < 2))
     with pytest.raises(ConformanceError, match=r"step 2: .*fields of game \d+ contradict each other"):
         states_stay_within_their_bounds(Trial(never, KernelEngine, 16, 0))
 

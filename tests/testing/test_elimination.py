@@ -12,8 +12,8 @@ from games.elimination import AIM, CUT_STANDOFF, SEATS, STANDOFF, critic, legal,
 from games.nim import nim
 
 from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.game import elimination
 from ludory.envs.kernels import kernel
+from ludory.envs.parts import elimination
 from ludory.errors import ConformanceError, OptionError
 from ludory.testing import check_game
 from ludory.testing.kernels.interpreted_and_compiled import kernels_stay_in_their_row
@@ -33,7 +33,7 @@ def trial(game=STANDOFF, maker=KernelEngine):
 
 
 def faulty(**kernels):
-    return trial(replace(STANDOFF, kernels=STANDOFF.kernels._replace(**kernels)))
+    return trial(replace(STANDOFF, rules=replace(STANDOFF.rules, kernels=STANDOFF.rules.kernels._replace(**kernels))))
 
 
 @pytest.mark.parametrize("game", [STANDOFF, CUT_STANDOFF], ids=["to the end", "cut off"])
@@ -96,12 +96,19 @@ def test_seats_that_do_not_stay_out(kernels, says):
 
 
 def test_fields_of_elimination_are_whole_and_for_simultaneous_games():
-    half = {name: field for name, field in STANDOFF.fields.items() if name != "alive"}
+    half = {name: field for name, field in STANDOFF.rules.fields.items() if name != "alive"}
     with pytest.raises(ConformanceError, match=r"must be .* or none of them"):
-        facts_hold_together(trial(replace(STANDOFF, fields=half)))
+        facts_hold_together(trial(replace(STANDOFF, rules=replace(STANDOFF.rules, fields=half))))
     in_turn = nim()
     with pytest.raises(ConformanceError, match="are for simultaneous games"):
-        facts_hold_together(trial(replace(in_turn, fields={**in_turn.fields, **elimination(in_turn.facts.players)})))
+        facts_hold_together(
+            trial(
+                replace(
+                    in_turn,
+                    rules=replace(in_turn.rules, fields={**in_turn.rules.fields, **elimination(in_turn.facts.players)}),
+                )
+            )
+        )
 
 
 @kernel

@@ -91,7 +91,9 @@ def changes_its_type(state, i, seat, mask):
 
 
 def test_what_only_the_compiler_sees_begins_with_our_line():
-    game = replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(legal=changes_its_type))
+    game = replace(
+        HIGH_CARD, rules=replace(HIGH_CARD.rules, kernels=HIGH_CARD.rules.kernels._replace(legal=changes_its_type))
+    )
     with pytest.raises(
         KernelError, match=r"^kernel `legal` \(in changes_its_type\), test_kernel_faults.py line \d+: `"
     ) as error:
@@ -113,7 +115,9 @@ def stays_with_seat_0(state, i, action):
 
 
 def test_a_game_in_which_only_one_seat_moves_gets_a_remark():
-    lonely = replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(step=stays_with_seat_0))
+    lonely = replace(
+        HIGH_CARD, rules=replace(HIGH_CARD.rules, kernels=HIGH_CARD.rules.kernels._replace(step=stays_with_seat_0))
+    )
     assert seats_take_turns(Trial(lonely, KernelEngine, 8, 0)) == (
         "in 8 random games only seat 0 moved: does `step` write state.to_move[i]?"
     )

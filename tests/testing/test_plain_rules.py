@@ -111,11 +111,14 @@ def observe(state, i, seat, out):
     out[0] = int(state.count[i])
 """
 PLAY = """
-from ludory.envs import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header, make_engine
+from ludory.envs import (
+    Field, Game, GameFacts, Head, Kernels, ObservationSpec, Rules, flat_segments, header, make_engine
+)
 from rules import legal, observe, reset, step
 seen = ObservationSpec("count", (1,), "uint8", flat_segments({"count": 1}), high=3)
 facts = GameFacts("Count", 1, "sequential", "general", False, False, (Head("add", 1),), seen, 3, 0, 0)
-count = Game(facts, header(1) | {"count": Field("int8", low=0, high=3)}, Kernels(reset, step, legal, observe))
+rules = Rules(header(1) | {"count": Field("int8", low=0, high=3)}, Kernels(reset, step, legal, observe))
+count = Game(facts, rules)
 engine = make_engine(count, compiled=False, seed=1)
 engine.reset()
 engine.step([0])

@@ -13,6 +13,7 @@ from games.waiting import KERNEL_RELAY
 import ludory
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.envs.make import make_engine
+from ludory.envs.parts import Rules
 from ludory.envs.seats.table import Table
 from ludory.errors import ConformanceError
 from ludory.testing import check_game
@@ -66,7 +67,10 @@ class FreeToChoose(RelayEngine):
 @pytest.mark.parametrize(
     ("game", "said"),
     [
-        (replace(relay(), engine=FreeToChoose), "waits and has 2 legal values of head 'bit', must have one"),
+        (
+            replace(relay(), rules=Rules(engine=FreeToChoose)),
+            "waits and has 2 legal values of head 'bit', must have one",
+        ),
         (replace(relay(), facts=replace(relay().facts, seats_wait=False)), "waits; add .* facts.seats_wait=True"),
     ],
 )

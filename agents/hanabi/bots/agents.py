@@ -47,7 +47,8 @@ def make_smartbot(game: Game) -> KernelAgent:
     Raises:
         OptionError: the game is not Hanabi.
     """
-    slots = math.prod(game.fields["hands"].shape) if "hands" in game.fields else 0
+    fields = game.rules.fields
+    slots = math.prod(fields["hands"].shape) if "hands" in fields else 0
     return _bot("hanabi/smartbot", game, BotKernels(choose_smartbot, notice_smartbot, slots))
 
 
@@ -84,6 +85,6 @@ def _bot(name: str, game: Game, kernels: BotKernels, privileged: bool = False) -
 
 def _sizes(game: Game) -> tuple[int, ...]:
     """Colours, ranks, hand size, information tokens, lives."""
-    colors, cards = game.fields["fireworks"].shape[0], game.fields["discards"].shape[0]
-    setup = game.fields["setup"].fill
-    return colors, cards // colors, game.fields["hands"].shape[1], setup[MAX_TOKENS], setup[MAX_LIVES]
+    fields = game.rules.fields
+    colors, cards, setup = fields["fireworks"].shape[0], fields["discards"].shape[0], fields["setup"].fill
+    return colors, cards // colors, fields["hands"].shape[1], setup[MAX_TOKENS], setup[MAX_LIVES]

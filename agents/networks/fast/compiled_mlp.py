@@ -13,7 +13,7 @@ from ludory.agents.networks.layers.packed_linear import PackedLinear, usual_row
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.engine.parallel import run_parts, thread_count
-from ludory.envs.game import Symmetry
+from ludory.envs.parts import Symmetry
 
 from .mlp_kernels import LANES, base_row, outputs, weight_count
 

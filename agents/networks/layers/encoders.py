@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from ludory.envs.game import ObservationSpec
+from ludory.envs.facts import ObservationSpec
 
 from .packed_linear import PackedLinear
 

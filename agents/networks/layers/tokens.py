@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from ludory.envs.game import ObservationSpec
+from ludory.envs.facts import ObservationSpec
 from ludory.errors import OptionError
 
 from .packed_linear import unpack

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ludory.agents.networks.layers.encoders import dense_encoder
 from ludory.agents.networks.layers.recurrent import RecurrentPolicy
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 
 from .mlp import ACTIVATIONS, check_layers
 

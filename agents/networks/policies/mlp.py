@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import flat_encoder
 from ludory.agents.networks.policy import Policy, PolicyOutput
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 from ludory.errors import OptionError
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import flat_encoder
 from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 from ludory.errors import OptionError
 
 from .mlp import ACTIVATIONS, check_layers

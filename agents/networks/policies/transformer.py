@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ludory.agents.networks.layers.tokens import SCALE, token_encoder
 from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 from ludory.errors import OptionError
 
 

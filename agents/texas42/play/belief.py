@@ -47,8 +47,8 @@ class WorldPlay:
     """
 
     def __init__(self, game: Game, state: State, row: int, me: int, weights: QuickPolicyWeights = OF_PIMC) -> None:
-        origin = new_records(game.fields, 1).view(np.recarray)
-        for name in game.fields:
+        origin = new_records(game.rules.fields, 1).view(np.recarray)
+        for name in game.rules.fields:
             origin[name][0] = getattr(state, name)[row]
         scratch = origin.copy()
         as_bytes = (part.view(np.ndarray).view(np.uint8).reshape(-1) for part in (origin, scratch))

@@ -22,7 +22,7 @@ import numpy as np
 from ludory.atomic import atomic_file
 from ludory.cache_folder import cache_directory, warn
 from ludory.envs.engine.storage import state_class
-from ludory.envs.game import Field
+from ludory.envs.parts import Field
 
 from . import linked_kernel
 from . import state_fields as state_fields_module

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numba
 
-from ludory.envs.game import Kernels
+from ludory.envs.parts import Kernels
 from ludory.errors import KernelError
 
 from .source_hash import plain, reached_functions
@@ -28,7 +28,7 @@ RULES = {
     "allocation": "kernels allocate nothing: no lists, dicts, sets, comprehensions or new arrays; a field of the state or a tuple holds values",
     "text": "kernels know no text: no strings, f-strings or printing",
     "names": "every name is an argument, a variable, a constant of the module or another kernel",
-    "fields": "the state has the fields of `Game.fields`, one array each, first axis = game",
+    "fields": "the state has the fields of `Rules.fields`, one array each, first axis = game",
     "types": "a variable keeps one type: integer, float or boolean",
     "scalars": "kernels are scalar code: arithmetic, `if`, `for`, `while`, and calls of other kernels",
 }

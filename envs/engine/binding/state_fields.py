@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ludory.envs.engine.binding.linked_kernel import StateType
 from ludory.envs.engine.binding.plain_kernels import PLAIN, wide
 from ludory.envs.engine.storage import own_fields, state_class
-from ludory.envs.game import Field
+from ludory.envs.parts import Field
 
 
 class FieldType(NamedTuple):

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game, State
+from ludory.envs.game import Game
 from ludory.envs.make import make_engine
+from ludory.envs.parts import State
 from ludory.envs.seats.player import Memory, Player, memory_of_new_games
 from ludory.errors import OptionError
 
@@ -106,8 +107,8 @@ def as_tuples(action: Any) -> Any:
 
 def move_words(game: Game, engine: Engine, move: PlayedMove) -> str:
     """The move that led to the position of `engine`, in the words of the game if it has any, else as seat and action."""
-    if game.last_move is not None:
-        return game.last_move(engine.state, 0)
+    if game.look.last_move is not None:
+        return game.look.last_move(engine.state, 0)
     if not game.facts.simultaneous:
         return f"seat {move.seat}: {_action_name(game, move.action)}"
     return "; ".join(f"seat {seat}: {_action_name(game, action)}" for seat, action in enumerate(move.action))
@@ -129,7 +130,7 @@ class Narrator:
 
     def __call__(self, engine: Engine, move: PlayedMove | None) -> str:
         """The move that led to the position of `engine`; "start" for None."""
-        told, before = self._game.told_move, self._before
+        told, before = self._game.look.told_move, self._before
         if told is not None:
             self._before = engine.clone().state
         if move is None:
@@ -141,8 +142,8 @@ class Narrator:
 
 def _action_name(game: Game, action: Any) -> str:
     if not isinstance(action, tuple):
-        return game.action_name(0, action)
-    names = [game.action_name(head, value) for head, value in enumerate(action)]
+        return game.look.action_name(0, action)
+    names = [game.look.action_name(head, value) for head, value in enumerate(action)]
     if len(names) == 1:
         return names[0]
     return ", ".join(f"{head} {name}" for head, name in zip(game.facts.head_names, names, strict=True))

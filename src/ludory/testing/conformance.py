@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from operator import attrgetter
 from typing import Literal
 
 from ludory.envs.engine.binding.plain_kernels import plain_rules
@@ -85,13 +86,13 @@ NEEDS: Mapping[str, tuple[str, str]] = {
     "copies of engines": ("clones", "games cannot be copied"),
     "copies of views": ("clones", "games cannot be copied"),
     "save and restore": ("saves", "running games cannot be saved"),
-    "plain kernels": ("kernels", "the rules run elsewhere"),
-    "kernels": ("kernels", "the rules run elsewhere"),
-    "redeal frequencies": ("kernels", "the rules run elsewhere"),
-    "state bounds": ("kernels", "the rules run elsewhere"),
-    "CUDA simulator": ("kernels", "the rules run elsewhere"),
+    "plain kernels": ("rules.kernels", "the rules run elsewhere"),
+    "kernels": ("rules.kernels", "the rules run elsewhere"),
+    "redeal frequencies": ("rules.kernels", "the rules run elsewhere"),
+    "state bounds": ("rules.kernels", "the rules run elsewhere"),
+    "CUDA simulator": ("rules.kernels", "the rules run elsewhere"),
 }
-"""Properties that need an ability: its name in `Game`, and the remark about games without it."""
+"""Properties that need an ability: its place in `Game`, and the remark about games without it."""
 
 
 def check_game(
@@ -174,7 +175,7 @@ def _check(trial: Trial, report: Report | None, left_out: Container[str]) -> Non
             if name in left_out:
                 remark = "not asked for"
             else:
-                remark = (holds(trial) or "") if getattr(game, ability) else f"not tested: {lack}"
+                remark = (holds(trial) or "") if attrgetter(ability)(game) else f"not tested: {lack}"
             violation = None
         except Exception as error:  # a broken kernel may raise anything
             remark = str(error) if isinstance(error, ConformanceError) else f"{type(error).__name__}: {error}"

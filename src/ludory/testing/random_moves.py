@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 
 
 def head_parts(facts: GameFacts, masks: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 from ludory.errors import ConformanceError
 
 from .random_moves import RandomMoves, head_parts

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 
 from .random_moves import random_moves
 from .recording import Array, Recording, to_numpy

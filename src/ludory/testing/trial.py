@@ -12,7 +12,8 @@ import numpy as np
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.errors import ConformanceError
 
 from .recording import Recording, record

@@ -55,7 +55,7 @@ class TablePosition:
             self.engine.plain_start = plain_start
         self.engine.reset()
         self.returns = np.zeros(self.game.facts.players)
-        views: list[int | None] = [None, *range(self.game.facts.players)] if self.game.told_move else [None]
+        views: list[int | None] = [None, *range(self.game.facts.players)] if self.game.look.told_move else [None]
         self._narrators = {view: Narrator(self.game, view) for view in views}
         for narrator in self._narrators.values():
             narrator(self.engine, None)
@@ -124,8 +124,9 @@ class TablePosition:
     def legal(self, seat: int) -> list[list[LegalAction]]:
         """The legal values of each head."""
         parts = np.split(self.mask(seat), np.cumsum(self.game.facts.head_sizes)[:-1])
+        named = self.game.look.action_name
         return [
-            [LegalAction(head, int(value), self.game.action_name(head, int(value))) for value in np.flatnonzero(part)]
+            [LegalAction(head, int(value), named(head, int(value))) for value in np.flatnonzero(part)]
             for head, part in enumerate(parts)
         ]
 
@@ -137,7 +138,7 @@ class TablePosition:
         mask, start = self.mask(seat), 0
         for head, (value, size) in enumerate(zip(action, sizes, strict=True)):
             if not mask[start + value]:
-                return f"{self.game.action_name(head, value)} is not legal now. Choose one of the buttons."
+                return f"{self.game.look.action_name(head, value)} is not legal now. Choose one of the buttons."
             start += size
         return ""
 

@@ -160,7 +160,7 @@ def what_is_missing(one: RecordedFolder) -> str:
     header = read_manifest(one.folder).header
     try:
         game = make_game(header.game, **header.options)
-        if game.engine is not None:
+        if game.rules.engine is not None:
             with closing(make_engine(game)) as engine:
                 if isinstance(engine, EngineBase):
                     engine.check_installed()

@@ -116,7 +116,7 @@ def _play_some_moves(
     from .position import TablePosition
 
     position = TablePosition(game, options, 0, plain_start)
-    if position.game.engine is not None:  # its rules run elsewhere
+    if position.game.rules.engine is not None:  # its rules run elsewhere
         return []
     played, moves = PlayedTable(MoveQuestion("", game, options, 0, agents, (), -1), plain_start), []
     for _ in range(ROUNDS * len(agents)):

@@ -206,7 +206,7 @@ class Tables:
         from .position import TablePosition
 
         position = TablePosition(game, options, 0, plain_start=True)
-        if position.game.engine is None and not position.over:
+        if position.game.rules.engine is None and not position.over:
             position.play_chosen({})
         if position.ran_plain:
             self._players.rehearsals.start(game, options, agents)

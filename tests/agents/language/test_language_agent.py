@@ -72,14 +72,14 @@ def test_the_first_action_of_a_reply_is_played() -> None:
         "<answer>Jump</answer>",
     )
     chosen = choose(agent, engine)
-    assert chosen[0] == game.codec.decode("Left").action
-    assert chosen[2] == game.codec.decode("Down").action
+    assert chosen[0] == game.language.decode("Left").action
+    assert chosen[2] == game.language.decode("Down").action
     assert (agent.asked, agent.unusable) == (4, 2)
     prompt = agent._generator.prompts[0]  # type: ignore[attr-defined]
     assert "Turn 1:" in prompt
     assert "at most 1 a turn" in prompt
-    assert game.codec.instruction in prompt
-    assert game.codec.write(engine.state, [0], 0)[0] in prompt
+    assert game.language.instruction in prompt
+    assert game.language.write(engine.state, [0], 0)[0] in prompt
 
 
 def test_compact_prompts_count_the_actions_that_are_left() -> None:
@@ -96,7 +96,7 @@ def test_compact_prompts_count_the_actions_that_are_left() -> None:
 
 def test_illegal_answers_are_replaced_by_legal_moves(caplog: pytest.LogCaptureFixture) -> None:
     game = nim()
-    if game.codec is None:
+    if game.language is None:
         game = corridor()
     engine = make_engine(game, 50, seed=1)
     engine.reset()

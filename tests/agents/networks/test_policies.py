@@ -13,7 +13,7 @@ from ludory.agents.networks.build import PolicySpec, build_policy, complete, par
 from ludory.agents.networks.policies.transformer import AttentionLayer
 from ludory.agents.networks.policy import Policy
 from ludory.agents.neural import NeuralAgent
-from ludory.envs.game import GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.table import Table
 from ludory.errors import CheckpointError, OptionError, UnknownIdError

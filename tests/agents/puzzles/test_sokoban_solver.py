@@ -40,13 +40,13 @@ def plain_search(room: np.ndarray) -> int:
 @pytest.mark.slow
 def test_the_fewest_actions_are_those_of_a_plain_search():
     for preset in ("Sokoban-v0", "Sokoban2Boxes-v0"):
-        rooms = make_game(preset).rooms.draw(np.arange(12))["room"]
+        rooms = make_game(preset).analysis.rooms.draw(np.arange(12))["room"]
         assert shortest_moves(rooms).tolist() == [plain_search(room) for room in rooms]
 
 
 @pytest.mark.slow
 def test_plans_solve_their_rooms_and_push_no_more_than_needed():
-    rooms = make_game("Sokoban-v0").rooms.draw(np.arange(200))["room"]
+    rooms = make_game("Sokoban-v0").analysis.rooms.draw(np.arange(200))["room"]
     search, shortest = PushSearch(rooms), shortest_moves(rooms)
     for room, fewest in zip(rooms, shortest, strict=True):
         plan = search.plan(room)
@@ -105,7 +105,7 @@ def test_recorded_plans_are_never_shorter():
 
 @pytest.mark.slow
 def test_small_rooms_are_solved_within_a_few_hundred_states():
-    rooms = make_game("Sokoban-v0").rooms.draw(np.arange(300))["room"]
+    rooms = make_game("Sokoban-v0").analysis.rooms.draw(np.arange(300))["room"]
     assert (plan_lengths(rooms, max_states=500) > 0).all()
 
 
@@ -123,7 +123,7 @@ def test_a_stuck_room_has_no_plan():
 def test_the_agent_solves_every_room(actions):
     game = make_game("Sokoban-v0", actions=actions)
     agent, engine = make_agent("sokoban/solver", game), make_engine(game, 40)
-    rooms = game.rooms.draw(np.arange(40))
+    rooms = game.analysis.rooms.draw(np.arange(40))
     engine.reset(options=rooms)
     while not engine.over.all():
         rows = np.flatnonzero(~engine.over)

@@ -124,7 +124,7 @@ def played_on(game: Game, drawn: Any, action: int) -> np.ndarray:
     """What the game's own engine and the bot as an agent make of it."""
     engine = KernelEngine(SMALL, len(drawn.worlds))
     engine.load_fields(
-        {name: drawn.worlds[name] for name in SMALL.fields} | {"_started": np.ones(len(drawn.worlds), bool)},
+        {name: drawn.worlds[name] for name in SMALL.rules.fields} | {"_started": np.ones(len(drawn.worlds), bool)},
         check=False,  # of the cards played, a world holds only what the rules need
     )
     memories, returns = drawn.memories.copy(), np.zeros(len(drawn.worlds))

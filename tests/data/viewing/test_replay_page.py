@@ -53,20 +53,20 @@ class Elements(HTMLParser):
 
 def test_the_page_holds_every_position_as_every_seat_sees_it(replay: Replay) -> None:
     data, game = content(replay_html(replay)), make_game(TINY)
-    assert game.svg is not None
-    assert game.text is not None
+    assert game.look.svg is not None
+    assert game.look.text is not None
     assert data["views"] == ["everything", "seat 0 (random)", "seat 1 (random)"]
     for position, engine in enumerate(frames(replay)):
         for view, seat in enumerate([None, 0, 1]):
-            assert picture(data, position, view) == game.svg(engine.state, 0, seat)
-            assert picture(data, position, view, "text") == plain(game.text(engine.state, 0, seat))
+            assert picture(data, position, view) == game.look.svg(engine.state, 0, seat)
+            assert picture(data, position, view, "text") == plain(game.look.text(engine.state, 0, seat))
     assert len(data["positions"]) == len(replay.moves) + 1
 
 
 def test_moves_are_in_words_with_what_they_brought(replay: Replay) -> None:
     data, game = content(replay_html(replay)), make_game(TINY)
-    assert game.last_move is not None
-    expected = ["start", *(game.last_move(engine.state, 0) for engine in islice(frames(replay), 1, None))]
+    assert game.look.last_move is not None
+    expected = ["start", *(game.look.last_move(engine.state, 0) for engine in islice(frames(replay), 1, None))]
     assert [position["move"] for position in data["positions"]] == expected
     assert data["positions"][-1]["returns"] == f"return {replay.returns[0]:g}"
     gains = [float(position["gain"] or 0) for position in data["positions"]]

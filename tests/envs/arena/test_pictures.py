@@ -16,11 +16,11 @@ def duel(distance, **more):
 
 
 def text(hand, seat=None):
-    return plain(hand.game.text(hand.state, 0, seat))
+    return plain(hand.game.look.text(hand.state, 0, seat))
 
 
 def svg(hand, seat=None):
-    return ElementTree.fromstring(hand.game.svg(hand.state, 0, seat))
+    return ElementTree.fromstring(hand.game.look.svg(hand.state, 0, seat))
 
 
 def marks(root):
@@ -56,7 +56,7 @@ def test_rivals_out_of_sight_and_their_mines_are_not_shown():
         hand.play({}, {"ability": "mine", "move": (0, 1)})
     hands[1].state.x[0, 1] -= U
     hands[1].state.mine_x[0, 1] -= U
-    for draw in (hands[0].game.text, hands[0].game.svg):
+    for draw in (hands[0].game.look.text, hands[0].game.look.svg):
         seen, moved = (draw(hand.state, 0, 0) for hand in hands)
         assert seen == moved
         assert "out of sight" in seen
@@ -82,13 +82,13 @@ def test_the_dead_see_nobody():
     hand.play({"fire": True})
     assert "place 3" in text(hand, 1)
     assert "hp" not in text(hand, 1)
-    assert hand.game.last_move(hand.state, 0) == "0.1 s, seat 1 takes place 3"
+    assert hand.game.look.last_move(hand.state, 0) == "0.1 s, seat 1 takes place 3"
 
 
 def test_the_end_names_the_winner():
     hand = duel(3, hp=[800, 800])
     hand.play({"fire": True})
-    assert "seat 0 is the last one standing" in hand.game.svg(hand.state, 0, None)
+    assert "seat 0 is the last one standing" in hand.game.look.svg(hand.state, 0, None)
     assert "over" in text(hand).splitlines()[0]
 
 
@@ -97,7 +97,7 @@ def told(hand, seat, *wishes, times=1):
     for _ in range(times):
         before = type(hand.state)(*(values.copy() for values in hand.state))
         hand.play(*wishes)
-    return hand.game.told_move(before, hand.state, 0, seat)
+    return hand.game.look.told_move(before, hand.state, 0, seat)
 
 
 def test_moves_tell_hits_as_far_as_a_seat_knows_them():

@@ -298,8 +298,8 @@ def test_the_last_one_standing_wins():
     hand.play({"fire": True})
     assert hand.state.terminated[0]
     assert hand.returns.tolist() == [1, -1]
-    assert hand.game.info(hand.state, 0)["place"] == [1, 2]
-    assert hand.game.info(hand.state, 0)["kills"] == [1, 0]
+    assert hand.game.look.info(hand.state, 0)["place"] == [1, 2]
+    assert hand.game.look.info(hand.state, 0)["kills"] == [1, 0]
     assert hand.state.seat_terminated[0].tolist() == [1, 1]
 
 
@@ -307,7 +307,7 @@ def test_who_die_together_share_the_place():
     hand = duel(3, hp=[800, 800])
     hand.play({"fire": True}, {"fire": True})
     assert hand.returns.tolist() == [0, 0]
-    assert hand.game.info(hand.state, 0)["place"] == [1.5, 1.5]
+    assert hand.game.look.info(hand.state, 0)["place"] == [1.5, 1.5]
 
 
 def test_a_game_in_which_nobody_does_anything_ends_in_a_draw_in_the_zone():
@@ -324,7 +324,7 @@ def test_after_ninety_seconds_the_living_share_the_first_places():
     hand.play()
     assert hand.state.terminated[0]
     assert hand.state.alive[0].tolist() == [1, 1]
-    assert hand.game.info(hand.state, 0)["place"] == [1.5, 1.5]
+    assert hand.game.look.info(hand.state, 0)["place"] == [1.5, 1.5]
 
 
 def test_the_dead_are_settled_at_once_and_only_once():
@@ -393,7 +393,7 @@ def test_relabelling_the_seats_relabels_the_game(order):
         actions = np.stack([random_action(one, seat, generator) for seat in range(3)])
         one.step(actions)
         other.step(actions[order])
-        for name, spec in one.game.fields.items():
+        for name, spec in one.game.rules.fields.items():
             mine, theirs = getattr(one.state, name)[0], getattr(other.state, name)[0]
             np.testing.assert_array_equal(mine[order] if spec.shape[:1] == (3,) else mine, theirs, err_msg=name)
     assert one.state.taken.sum() > 4000, "they fought"

@@ -14,7 +14,7 @@ from ludory.testing import check_game
 
 
 def number(engine: Engine, name: str) -> int:
-    action = engine.game.codec.decode(name).action
+    action = engine.game.language.decode(name).action
     assert isinstance(action, int), name
     return action
 
@@ -113,7 +113,7 @@ def test_random_games_agree_with_the_reference(size, komi, games, pass_rate):
             assert engine.rewards[i].tolist() == (one.rewards() if one.over else [0, 0])
             if one.over:
                 black, white = one.areas()
-                assert engine.game.info(engine.state, i)["margin"] == black - white - komi
+                assert engine.game.look.info(engine.state, i)["margin"] == black - white - komi
                 outcomes.add((one.moves == one.longest, one.rewards()[0]))
     assert repetitions > games / 10
     assert {result for _, result in outcomes} >= {1, -1}
@@ -294,7 +294,7 @@ def test_areas(drawing, areas):
         engine = position(drawing, komi)
         pass_to_the_end(engine)
         margin = areas[0] - areas[1] - komi
-        assert engine.game.info(engine.state, 0)["margin"] == margin
+        assert engine.game.look.info(engine.state, 0)["margin"] == margin
         assert engine.rewards[0].tolist() == [np.sign(margin), -np.sign(margin)]
 
 
@@ -322,7 +322,7 @@ def test_a_long_game_is_scored_as_it_stands():
     engine.load_fields(state)
     play(engine, "A1")
     assert engine.terminated[0]
-    assert engine.game.info(engine.state, 0) == {"moves": 18, "margin": 1 - 1 - 7}
+    assert engine.game.look.info(engine.state, 0) == {"moves": 18, "margin": 1 - 1 - 7}
 
 
 def test_planes_show_the_position_the_two_before_it_and_what_is_forbidden():
@@ -348,7 +348,7 @@ def test_a_turned_board_is_the_same_game():
     generator, seen = np.random.default_rng(3), set()
     for _ in range(40):
         one, other = empty(4), empty(4)
-        symmetry = one.game.symmetry(generator)
+        symmetry = one.game.analysis.symmetry(generator)
         seen.add(symmetry.actions.tobytes())
         while not one.terminated[0]:
             mask = one.legal()[0]
@@ -365,7 +365,7 @@ def test_a_turned_board_is_the_same_game():
 
 def test_points_are_named_as_go_players_name_them():
     game = make_game("Go9-v0")
-    names = [game.action_name(0, action) for action in range(82)]
+    names = [game.look.action_name(0, action) for action in range(82)]
     assert names[0] == "A9"
     assert names[8] == "J9"
     assert names[40] == "E5"
@@ -377,24 +377,24 @@ def test_points_are_named_as_go_players_name_them():
 def test_what_a_language_model_reads():
     engine = position(KO)
     play(engine, "C4")
-    assert engine.game.codec.encode(engine.state, 0, 1) == (
+    assert engine.game.language.encode(engine.state, 0, 1) == (
         "5 . X O . .\n4 X . X O .\n3 . X O . .\n2 . . . . .\n1 . . . . .\n  A B C D E\n"
         "Last move: seat 0: C4.\n"
         "You are seat 1 (white, O).\n"
         "It is your turn. You may: D5, E5, E4, A3, D3, E3, A2, B2, C2, D2, E2, A1, B1, C1, D1, E1, pass."
     )
     play(engine, "pass pass")
-    assert "The game is over: seat 1 (white) wins by 4." in engine.game.codec.encode(engine.state, 0, 0)
+    assert "The game is over: seat 1 (white) wins by 4." in engine.game.language.encode(engine.state, 0, 0)
 
 
 def test_pictures_say_who_won_and_by_how_much():
     engine = empty(5, 0.5)
     play(engine, "C3 pass pass")
-    for picture in (engine.game.text, engine.game.svg, engine.game.codec.encode):
+    for picture in (engine.game.look.text, engine.game.look.svg, engine.game.language.encode):
         assert "seat 0 (black) wins by 24.5" in picture(engine.state, 0, None)
     engine = empty(5, 0)
     play(engine, "pass pass")
-    assert "draw" in engine.game.text(engine.state, 0, None)
+    assert "draw" in engine.game.look.text(engine.state, 0, None)
 
 
 @pytest.mark.parametrize("komi", ["7", 7.25, 82, -82, True, float("nan"), float("inf"), None])

@@ -20,7 +20,7 @@ def play(id: str, moves: str, **fields: Any) -> Engine:
         state[name][0] = values
     engine.load_fields(state)
     for name in filter(None, moves.split(",")):
-        action = engine.game.codec.decode(name).action
+        action = engine.game.language.decode(name).action
         assert action is not None, name
         assert not engine.terminated[0], f"the game is over before {name}"
         engine.step(np.array([action]))
@@ -28,7 +28,7 @@ def play(id: str, moves: str, **fields: Any) -> Engine:
 
 
 def names_of_legal(engine: Engine) -> list[str]:
-    return [engine.game.action_name(0, action) for action in np.flatnonzero(engine.legal()[0])]
+    return [engine.game.look.action_name(0, action) for action in np.flatnonzero(engine.legal()[0])]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_connect_four_full_columns_are_closed_and_a_full_board_is_a_draw():
     assert engine.terminated[0]
     assert engine.observe(0).sum() == 42
     assert engine.rewards[0].tolist() == [0, 0]
-    assert "draw" in engine.game.text(engine.state, 0, None)
+    assert "draw" in engine.game.look.text(engine.state, 0, None)
 
 
 def test_connect_four_shows_stones_from_the_top():
@@ -166,7 +166,7 @@ def test_leduc_poker_shows_the_public_card_after_the_first_round():
     public = slice(5, 8)
     assert before.observe(0)[0, public].tolist() == [0, 0, 0]
     assert after.observe(0)[0, public].tolist() == [1, 0, 0]
-    assert "Public card: J♠." in after.game.codec.encode(after.state, 0, 1)
+    assert "Public card: J♠." in after.game.language.encode(after.state, 0, 1)
 
 
 @pytest.mark.parametrize("id", ["KuhnPoker-v0", "LeducPoker-v0"])
@@ -174,7 +174,7 @@ def test_the_distribution_of_deals_is_that_of_the_shuffle(id):
     engine = make_engine(id, 60_000, seed=2)
     engine.reset()
     dealt = engine.state.cards // (2 if id == "LeducPoker-v0" else 1)
-    outcomes = engine.game.chance.start()
+    outcomes = engine.game.analysis.chance.start()
     stated = outcomes.fields["cards"] // (2 if id == "LeducPoker-v0" else 1)
     assert outcomes.probabilities.sum() == pytest.approx(1)
     shares = [(dealt == cards).all(axis=1).mean() for cards in stated]
@@ -189,7 +189,7 @@ def test_a_turned_board_is_the_same_game(id):
     engine = make_engine(id, seed=1)
     size, seen = engine.facts.observation.size, set()
     for _ in range(30):
-        symmetry = engine.game.symmetry(generator)
+        symmetry = engine.game.analysis.symmetry(generator)
         seen.add(symmetry.actions.tobytes())
         one, other = make_engine(id, seed=1), make_engine(id, seed=1)
         one.reset()
@@ -206,14 +206,14 @@ def test_a_turned_board_is_the_same_game(id):
 
 def test_what_a_language_model_reads_of_tic_tac_toe():
     engine = play("TicTacToe-v0", "b2,a1")
-    assert engine.game.codec.encode(engine.state, 0, 0) == (
+    assert engine.game.language.encode(engine.state, 0, 0) == (
         "1 o . .\n2 . x .\n3 . . .\n  a b c\nYou are seat 0 (x).\nIt is your turn. You may: b1, c1, a2, c2, a3, b3, c3."
     )
 
 
 def test_what_a_language_model_reads_of_leduc_poker():
     engine = play("LeducPoker-v0", "raise,call,call,raise", cards=(K, Q, J))
-    assert engine.game.codec.encode(engine.state, 0, 0) == (
+    assert engine.game.language.encode(engine.state, 0, 0) == (
         "You are seat 0.\n"
         "Seat 0: card K♠, 3 chips in the pot.\n"
         "Seat 1: card hidden, 7 chips in the pot.\n"
@@ -238,5 +238,5 @@ def test_pictures_say_who_won_also_when_other_games_of_the_batch_go_on(id, moves
     engine.step(np.array([0]))  # ignored: the game is over, and its rewards are 0 now
     assert engine.rewards[0].tolist() == [0, 0]
     game = engine.game
-    for picture in (game.text, game.svg, game.codec.encode):
+    for picture in (game.look.text, game.look.svg, game.language.encode):
         assert said in picture(engine.state, 0, None)

@@ -54,7 +54,7 @@ def play(engine: KernelEngine, generator: np.random.Generator, moves: int) -> No
         for seat in range(engine.facts.players):
             engine.observe(seat)
         engine.critic()
-        if engine.game.kernels.redeal:
+        if engine.game.rules.kernels.redeal:
             other = engine.clone()
             other.redeal(int(generator.integers(engine.facts.players)), 1)
             other.observe()

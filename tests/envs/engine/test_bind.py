@@ -22,7 +22,9 @@ from ludory.envs.kernels import kernel
 from ludory.errors import OutputError
 
 GAME = """
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, header
+from ludory.envs.facts import GameFacts, Head, ObservationSpec
+from ludory.envs.game import Game
+from ludory.envs.parts import Field, Kernels, header
 from ludory.envs.kernels import kernel
 
 PRIZE = 2
@@ -129,7 +131,7 @@ def test_damaged_files_of_the_cache_are_rebuilt_and_nobody_else_may_read_or_writ
 def test_a_cache_that_can_not_be_written_is_done_without(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("ludory.envs.engine.binding.bind.atomic_file", lambda *args, **options: full_disk())
-    kernels = {name: kernel for name, kernel in HIGH_CARD.kernels._asdict().items() if kernel}
+    kernels = {name: kernel for name, kernel in HIGH_CARD.rules.kernels._asdict().items() if kernel}
     bound = bind("bot_cpu", kernels, np.dtype([("one", "i1")]))
     assert "no space left: this game's kernels are compiled in memory" in capsys.readouterr().err
     assert bound.__name__.endswith("uncached")
@@ -247,7 +249,9 @@ def test_kernels_of_a_closure_are_compiled_in_memory():
             observe(state, i, seat, out)
             out[0] = mark
 
-        return replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(observe=marked))
+        return replace(
+            HIGH_CARD, rules=replace(HIGH_CARD.rules, kernels=HIGH_CARD.rules.kernels._replace(observe=marked))
+        )
 
     for mark in (0, 1):
         engine = KernelEngine(with_mark(mark), 8, seed=1)

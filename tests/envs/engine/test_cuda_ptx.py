@@ -110,7 +110,7 @@ def use_everything(engine: CudaEngine) -> None:
     engine.critic()
     if facts.observation.bits:
         engine.observe(packed=True)
-    if engine.game.kernels.redeal:
+    if engine.game.rules.kernels.redeal:
         engine.redeal(0, seed=1)
     engine.clone().load_fields(engine.fields(), check=False)
 
@@ -203,7 +203,7 @@ def test_kernels_of_a_notebook(engine_on, ptx_device):
             mask[action] = True
 
     game = nim()
-    game = replace(game, kernels=game.kernels._replace(legal=legal_below))
+    game = replace(game, rules=replace(game.rules, kernels=game.rules.kernels._replace(legal=legal_below)))
     engine = engine_on(game, PaperDevice())
     engine._device = ptx_device
     engine.load_fields(engine.fields(), check=False)

@@ -10,8 +10,10 @@ import ludory
 from ludory.agents.evaluation.record import record
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.engine.external import ExternalEngine
-from ludory.envs.game import Game, GameFacts, Head, Kernels, ObservationSpec, Segment
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game, start_games
+from ludory.envs.parts import Kernels, Rules
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import to_sb3
 from ludory.errors import IllegalActionError, NotResetError, OptionError, PluginError
@@ -129,13 +131,13 @@ def test_a_game_has_kernels_or_an_engine():
     with pytest.raises(PluginError, match="'odd': got neither"):
         Game(facts)
     with pytest.raises(PluginError, match="'odd': got both"):
-        Game(facts, kernels=Kernels(*[lambda *_: None] * 4), engine=ExternalEngine)
+        Game(facts, Rules(kernels=Kernels(*[lambda *_: None] * 4), engine=ExternalEngine))
 
 
 @pytest.mark.slow
 def test_options_of_the_engine_are_no_options_of_the_game():
     game = make_game(guess(breakable=True), workers=1, on_crash="restart")
-    assert game.engine_options["workers"] == 1
+    assert game.rules.engine_options["workers"] == 1
     assert not game.options
     engine = make_engine(game, 2, seed=1)
     engine.reset()

@@ -15,8 +15,8 @@ import pytest
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.snapshot import check_fields
-from ludory.envs.game import Field
 from ludory.envs.hanabi import make_game
+from ludory.envs.parts import Field
 from ludory.errors import OutputError, SnapshotError
 from ludory.testing.recording import record, replay
 
@@ -193,7 +193,12 @@ def test_games_that_were_never_started_may_contradict_themselves(engine):
 
 
 def test_a_game_without_bounds_is_loaded_as_before(engine):
-    free = replace(TINY, consistent=None, fields={name: Field(*spec[:3]) for name, spec in TINY.fields.items()})
+    free = replace(
+        TINY,
+        rules=replace(
+            TINY.rules, consistent=None, fields={name: Field(*spec[:3]) for name, spec in TINY.rules.fields.items()}
+        ),
+    )
     other = KernelEngine(free, 1, seed=1)
     other.load_fields(engine.fields())
     assert (other.records == engine.records).all()
@@ -204,7 +209,7 @@ def test_a_game_without_bounds_is_loaded_as_before(engine):
 
 def bomb(file, **arrays):
     """A snapshot of zeros, which a thousandth of its size describes; arrays: shape and dtype of those that differ."""
-    saved = {name: ((1 << 24, *spec.shape), spec.dtype) for name, spec in TINY.fields.items()}
+    saved = {name: ((1 << 24, *spec.shape), spec.dtype) for name, spec in TINY.rules.fields.items()}
     with np.load(file) as archive:
         header = archive["header"]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -72,7 +72,7 @@ def test_recorded_games_on_firm_ice_are_replayed_by_their_actions():
         engine = lake(1.0, episode["map"])
         for action, text, reward, done, success, moved in episode["steps"]:
             engine.step(np.array([action - 1]))
-            info = engine.game.info(engine.state, 0)
+            info = engine.game.look.info(engine.state, 0)
             assert render_text(engine.state, 0, episode["fmt"]) == text
             assert (engine.rewards[0, 0], bool(engine.terminated[0])) == (reward, done)
             assert (info["success"], info["effective"]) == (success, moved)
@@ -188,7 +188,7 @@ def test_a_game_of_a_split_draws_only_its_maps():
     game = make_game(split="test", rooms=50)
     engine = make_engine(game, 300, seed=2)
     engine.reset()
-    hashes = game.rooms.hashes({"room": engine.state.cells})
+    hashes = game.analysis.rooms.hashes({"room": engine.state.cells})
     assert (split_of(hashes) == SPLITS.index("test")).all()
     assert 40 <= len(set(hashes.tolist())) <= 50
 
@@ -235,7 +235,7 @@ def test_a_long_walk_is_truncated_and_the_edge_holds():
     for step in range(3):
         assert not engine.truncated[0]
         engine.step(np.array([0]))
-        assert engine.game.info(engine.state, 0) == {"success": False, "effective": False, "steps": step + 1}
+        assert engine.game.look.info(engine.state, 0) == {"success": False, "effective": False, "steps": step + 1}
     assert engine.truncated[0]
     assert not engine.terminated[0]
 
@@ -280,7 +280,7 @@ def test_rows_are_written_in_any_order():
     engine = make_engine(make_game(), 5, seed=1)
     engine.reset()
     for style in STYLES:
-        texts = engine.game.codec.write(engine.state, [3, 1], 0, style)
+        texts = engine.game.language.write(engine.state, [3, 1], 0, style)
         assert texts == [render_text(engine.state, row, style) for row in (3, 1)]
 
 
@@ -305,16 +305,17 @@ def test_texts_of_no_state_are_refused_with_the_reason(style, text, message):
 
 
 def test_the_slip_is_always_written_out():
-    assert "probability 0.333" in make_game(success_rate=1 / 3).codec.instruction
+    assert "probability 0.333" in make_game(success_rate=1 / 3).language.instruction
     assert (
-        "each of the two perpendicular directions with probability 0.1" in make_game(success_rate=0.8).codec.instruction
+        "each of the two perpendicular directions with probability 0.1"
+        in make_game(success_rate=0.8).language.instruction
     )
-    assert "firm" in make_game(success_rate=1.0).codec.instruction
+    assert "firm" in make_game(success_rate=1.0).language.instruction
 
 
 @pytest.mark.parametrize("style", sorted(STYLES))
 def test_the_worked_example_is_played_as_it_says(style):
-    codec = make_game().codec
+    codec = make_game().language
     example, engine = codec.example(style), lake(room=["SFH", "HFF", "FHG"])
     assert codec.write(engine.state, [0], None, style) == [example.before]
     for name in example.actions:
@@ -323,6 +324,6 @@ def test_the_worked_example_is_played_as_it_says(style):
 
 
 def test_directions_are_read_whatever_their_order():
-    codec = make_game(action_order=("Up", "Down", "Left", "Right")).codec
+    codec = make_game(action_order=("Up", "Down", "Left", "Right")).language
     assert codec.action_names == ("Up", "Down", "Left", "Right")
     assert [codec.decode(text).action for text in ("left", " DOWN\n", "Right", "up", "north")] == [0, 1, 2, 3, None]

@@ -71,7 +71,7 @@ def test_numbers_of_actions_and_lengths_of_observations(players, actions, sizes)
 
 def test_actions_are_named_in_words():
     game = make_game(players=3, colors=3, ranks=2, hand_size=2)
-    assert [game.action_name(0, action) for action in range(game.facts.num_actions)] == [
+    assert [game.look.action_name(0, action) for action in range(game.facts.num_actions)] == [
         *("discard 1", "discard 2", "play 1", "play 2"),
         *("tell +1 red", "tell +1 yellow", "tell +1 green", "tell +2 red", "tell +2 yellow", "tell +2 green"),
         *("tell +1 rank 1", "tell +1 rank 2", "tell +2 rank 1", "tell +2 rank 2"),

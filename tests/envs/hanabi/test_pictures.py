@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.storage import new_records, views
-from ludory.envs.game import State
 from ludory.envs.hanabi import make_game
 from ludory.envs.hanabi.pictures.marks import SYMBOLS
 from ludory.envs.hanabi.pictures.svg import draw_svg
 from ludory.envs.hanabi.pictures.text import draw_text
 from ludory.envs.hanabi.state import COLOR_KNOWN, RANK_KNOWN
 from ludory.envs.hanabi.variants import HanabiOptions
+from ludory.envs.parts import State
 from ludory.envs.pictures import plain
 
 FULL: dict[str, Any] = {}
@@ -40,8 +40,8 @@ PICTURES = pytest.mark.parametrize("draw", [draw_text, draw_svg])
 def deal(options: HanabiOptions, generator: np.random.Generator) -> State:
     """A state with shuffled hands, hints that agree with them, and any counters; no kernel is compiled for it."""
     game = make_game(**{name: getattr(options, name) for name in ("players", "colors", "ranks", "hand_size")})
-    records = new_records(game.fields, 1)
-    state = views(game.fields, records)
+    records = new_records(game.rules.fields, 1)
+    state = views(game.rules.fields, records)
     cards = np.repeat(np.arange(options.colors * options.ranks), np.tile(options.copies, options.colors))
     state.deck[0] = generator.permutation(cards)
     hands = state.deck[0, : options.players * options.hand_size].reshape(options.players, options.hand_size)
@@ -146,7 +146,7 @@ def tiny() -> KernelEngine:
 def play(engine: KernelEngine, *names: str) -> str:
     """What seat 0 sees after the named actions, from the deck R1 R2 | Y1 R1 | R1 Y1 Y1 Y2."""
     engine.reset(options={"deck": [0, 1, 2, 0, 0, 2, 2, 3]})
-    actions = {engine.game.action_name(0, action): action for action in range(engine.facts.num_actions)}
+    actions = {engine.game.look.action_name(0, action): action for action in range(engine.facts.num_actions)}
     for name in names:
         engine.step(np.array([actions[name]]))
     lines = plain(draw_text(HanabiOptions(players=2, **TINY), engine.state, 0, 0)).splitlines()
@@ -213,8 +213,8 @@ def test_text_of_a_lost_game(tiny: KernelEngine) -> None:
 )
 def test_the_last_move_in_words(tiny: KernelEngine, names: list[str], words: str) -> None:
     assert f"last move     {words}\n" in play(tiny, *names)
-    assert tiny.game.last_move is not None
-    assert tiny.game.last_move(tiny.state, 0) == words
+    assert tiny.game.look.last_move is not None
+    assert tiny.game.look.last_move(tiny.state, 0) == words
 
 
 @pytest.mark.parametrize("numbers", VARIANTS, ids=str)

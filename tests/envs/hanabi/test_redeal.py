@@ -97,7 +97,7 @@ def test_games_that_were_never_started_and_large_hands_are_refused():
     large = make_game(hand_size=9)
     with pytest.raises(OptionError, match="cannot be redealt"):
         KernelEngine(large, 2).redeal(0, 1)
-    assert make_game(hand_size=8).kernels.redeal is not None
+    assert make_game(hand_size=8).rules.kernels.redeal is not None
 
 
 # --- Exactness ------------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def position(moves, copies):
     engine = KernelEngine(TINY, 1, seed=0)
     engine.reset(options={"deck": [0, 2, 3, 2, 0, 1, 2, 0]})
     for action in moves:
-        assert engine.legal()[0, action], TINY.action_name(0, action)
+        assert engine.legal()[0, action], TINY.look.action_name(0, action)
         engine.step([action])
     return engine.gather(np.zeros(copies, int))
 
@@ -166,7 +166,7 @@ def test_a_known_card_stays():
 
 
 def test_draws_from_large_counts_are_uniform():
-    state = views(TINY.fields, new_records(TINY.fields, 1))
+    state = views(TINY.rules.fields, new_records(TINY.rules.fields, 1))
     draw_wide, n = interpreted(_draw_wide), 5 * 2**40 + 12_345
     with np.errstate(over="ignore"):
         drawn = np.array([draw_wide(state, 0, n) for _ in range(5000)])

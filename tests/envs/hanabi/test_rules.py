@@ -29,9 +29,9 @@ class OneGame:
 
     def __init__(self, game: Game, **start: object) -> None:
         self.facts = game.facts
-        self.kernels = {name: interpreted(kernel) for name, kernel in game.kernels._asdict().items() if kernel}
-        self.state = views(game.fields, new_records(game.fields, 1))
-        for name, values in (game.start(start, 1) if start else {}).items():
+        self.kernels = {name: interpreted(kernel) for name, kernel in game.rules.kernels._asdict().items() if kernel}
+        self.state = views(game.rules.fields, new_records(game.rules.fields, 1))
+        for name, values in (game.rules.start(start, 1) if start else {}).items():
             getattr(self.state, name)[:] = values
         self.state.random[:, 0] = 12345
         self.call("reset")
@@ -90,7 +90,7 @@ def test_any_variant_is_played_as_the_plain_rules_say(options, seed, style):
         assert mine.step(action) == [plain.play(action)] * options.players
         assert mine.state.terminated[0] == bool(plain.end)
     assert_same_position(mine, plain)
-    assert game.info(mine.state, 0)["end"] == plain.end
+    assert game.look.info(mine.state, 0)["end"] == plain.end
     assert plain.turns <= game.facts.longest_game
 
 
@@ -210,12 +210,12 @@ IDS = [id for id in games.ids() if id.startswith("Hanabi")]
 @pytest.mark.parametrize("id", IDS)
 def test_the_longest_game_is_reached_by_hinting_else_discarding(id):
     game = make_registered(id)
-    one, hand, made = OneGame(game), game.fields["hands"].shape[1], 0
+    one, hand, made = OneGame(game), game.rules.fields["hands"].shape[1], 0
     while not one.state.terminated[0]:
         one.step(max(one.legal(), key=lambda action: (action >= 2 * hand, action < hand)))
         made += 1
     assert made == game.facts.longest_game
-    assert game.info(one.state, 0)["end"] == "deck"
+    assert game.look.info(one.state, 0)["end"] == "deck"
 
 
 def test_the_longest_full_games_have_the_known_lengths():

@@ -33,7 +33,7 @@ def pair(request):
 def test_the_renamed_game_is_seen_under_the_new_names(pair, seed):
     game, (plain, renamed) = pair
     generator = np.random.default_rng(seed)
-    options = game.symmetry.args[0]
+    options = game.analysis.symmetry.args[0]
     names = generator.permutation(options.colors)
     symmetry = rename_colors(options, names)
     deck = generator.permutation(
@@ -55,5 +55,5 @@ def test_the_renamed_game_is_seen_under_the_new_names(pair, seed):
 
 def test_all_renamings_are_drawn():
     game, generator = make_game("HanabiSmall2P-v0"), np.random.default_rng(0)
-    drawn = {tuple(game.symmetry(generator).actions) for _ in range(50)}
+    drawn = {tuple(game.analysis.symmetry(generator).actions) for _ in range(50)}
     assert len(drawn) == 2

@@ -39,11 +39,11 @@ def test_recorded_texts_rewards_and_ends(style):
         game = make_game("Sokoban-v0", size=episode["dim"], boxes=episode["boxes"])
         engine = make_engine(game)
         engine.reset(options={"fixed": episode["room_fixed"], "codes": episode["room_state"]})
-        texts, write = [episode["obs0"]], game.codec.styles[style]
+        texts, write = [episode["obs0"]], game.language.styles[style]
         assert write(engine.state, [0], 0) == texts
         for action, text, reward, done, success, moved in episode["steps"]:
             engine.step(np.array([action - 1]))
-            info = game.info(engine.state, 0)
+            info = game.look.info(engine.state, 0)
             got = write(engine.state, [0], 0)[0], float(engine.rewards[0, 0]), bool(engine.over[0]), info["success"]
             assert got == (text, float(np.float32(reward)), done, success)
             assert info["moved_player"] == moved

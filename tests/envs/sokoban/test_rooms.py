@@ -144,7 +144,7 @@ def test_the_backward_search_finds_what_the_plain_one_finds(only_pulls, count_ch
 @pytest.mark.parametrize("split", SPLITS)
 def test_splits_are_disjoint(split):
     game = make_game("Sokoban-v0")
-    hashes = game.rooms.hashes(game.rooms.draw(np.arange(100), split))
+    hashes = game.analysis.rooms.hashes(game.analysis.rooms.draw(np.arange(100), split))
     assert (split_of(hashes) == SPLITS.index(split)).all()
 
 
@@ -206,7 +206,7 @@ def test_banks_are_written_and_read(tmp_path):
         with pytest.raises(DataError, match=r"damaged\.npz: not a bank of rooms"):
             read_bank(tmp_path / "damaged.npz")
     game = make_game("Sokoban-v0", rooms=str(tmp_path / "rooms.npz"))
-    assert np.array_equal(game.rooms.draw(np.array([3, 23]))["room"], rooms[[3, 3]])
+    assert np.array_equal(game.analysis.rooms.draw(np.array([3, 23]))["room"], rooms[[3, 3]])
 
 
 def test_files_and_options_that_do_not_fit_are_refused(tmp_path):
@@ -225,4 +225,4 @@ def test_files_and_options_that_do_not_fit_are_refused(tmp_path):
 
 def test_the_levels_of_the_package_are_the_first_ones_of_the_training_set():
     levels = given_rooms(BOXOBAN / "boxoban_unfiltered_train.txt")
-    assert np.array_equal(make_game("Boxoban-v0").rooms.draw(np.arange(1000))["room"], levels)
+    assert np.array_equal(make_game("Boxoban-v0").analysis.rooms.draw(np.arange(1000))["room"], levels)

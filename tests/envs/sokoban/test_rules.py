@@ -59,14 +59,14 @@ def test_two_pushes_solve_a_corridor():
     assert drawn(engine, 3, 6) == "######\n#  @*#\n######"
     assert rewards == [np.float32(-0.1), np.float32(10.9)]
     assert engine.terminated.tolist() == [True]
-    assert engine.game.info(engine.state, 0)["success"]
+    assert engine.game.look.info(engine.state, 0)["success"]
 
 
 def test_a_box_before_a_wall_or_a_box_does_not_move():
     engine, rewards = played(room("#######", "#@$$..#", "#######"), [RIGHT])
     assert drawn(engine, 3, 7) == "#######\n#@$$..#\n#######"
     assert rewards == [np.float32(-0.1)]
-    assert not engine.game.info(engine.state, 0)["moved_player"]
+    assert not engine.game.look.info(engine.state, 0)["moved_player"]
 
 
 def test_leaving_a_target_costs_one():
@@ -145,7 +145,7 @@ def test_dead_boxes_are_those_that_no_search_brings_home():
     from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
 
     generator, game = np.random.default_rng(3), make_game("Sokoban-v0", size=SIDE)
-    rooms = game.rooms.draw(np.arange(60))["room"]
+    rooms = game.analysis.rooms.draw(np.arange(60))["room"]
     engine = make_engine(game, len(rooms))
     engine.reset(options={"room": rooms})
     for _ in range(12):
@@ -162,7 +162,7 @@ def test_dead_boxes_are_those_that_no_search_brings_home():
 def test_what_holds_in_every_game(seed, actions):
     game = make_game("SokobanLarge-v0", actions="move9")
     engine = make_engine(game)
-    engine.reset(options=game.rooms.draw(np.array([seed])))
+    engine.reset(options=game.analysis.rooms.draw(np.array([seed])))
     before = start_codes(engine.state, [0])[0]
     for action in actions:
         if engine.over[0]:
@@ -191,7 +191,7 @@ def test_the_mask_of_moves_is_what_changes_the_state(actions):
     count = 4 if actions == "push4" else 9
     game = make_game("Sokoban-v0", size=SIDE, actions=actions, mask="moves")
     free = make_engine(make_game("Sokoban-v0", size=SIDE, actions=actions), 64)
-    rooms = game.rooms.draw(np.arange(64))
+    rooms = game.analysis.rooms.draw(np.arange(64))
     generator = np.random.default_rng(1)
     engine = make_engine(game, 64)
     engine.reset(options=rooms)

@@ -43,7 +43,7 @@ def play(engine: Any, *names: str) -> list[float]:
     """Place one value after another; returns the rewards."""
     rewards = []
     for name in names:
-        engine.step(np.array([engine.game.codec.decode(name).action]))
+        engine.step(np.array([engine.game.language.decode(name).action]))
         rewards.append(round(float(engine.rewards[0, 0]), 6))
     return rewards
 
@@ -61,8 +61,8 @@ def test_recorded_games_are_replayed_exactly(size, count, placements):
         engine.reset(options={"puzzle": episode["puzzle"], "solution": episode["solution"]})
         assert render_text(engine.state, 0) == episode["obs0"]
         for placement, text, reward, done, success, accepted in episode["steps"]:
-            engine.step(np.array([game.codec.decode(placement).action]))
-            info = game.info(engine.state, 0)
+            engine.step(np.array([game.language.decode(placement).action]))
+            info = game.look.info(engine.state, 0)
             assert render_text(engine.state, 0) == text
             assert engine.rewards[0, 0] == np.float32(reward)
             assert bool(engine.terminated[0] | engine.truncated[0]) == done
@@ -77,14 +77,14 @@ def test_recorded_games_are_replayed_exactly(size, count, placements):
 def test_own_entries_can_be_overwritten_and_given_cells_cannot():
     engine = sudoku()
     play(engine, "3,2,3")
-    assert engine.game.info(engine.state, 0)["accepted"]
+    assert engine.game.look.info(engine.state, 0)["accepted"]
     for refused in ("3,2,3", "1,2,2", "1,1,1"):
-        assert not engine.legal()[0, engine.game.codec.decode(refused).action]
-    blanks = engine.game.info(engine.state, 0)["blanks"]
+        assert not engine.legal()[0, engine.game.language.decode(refused).action]
+    blanks = engine.game.look.info(engine.state, 0)["blanks"]
     other = sudoku([[0, 0, 0, 0]] * 4)
     play(other, "1,1,1", "1,1,2", "2,2,1")
     assert other.state.codes[0].tolist() == [[2, 0, 0, 0], [0, 1, 0, 0], [0] * 4, [0] * 4]
-    assert (blanks, other.game.info(other.state, 0)["blanks"]) == (5, 14)
+    assert (blanks, other.game.look.info(other.state, 0)["blanks"]) == (5, 14)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_each_kind_of_rewards_pays_as_specified(rewards, expected):
     engine = sudoku(puzzle, rewards=rewards, mask="all")
     assert play(engine, "1,1,2", "1,1,2", "3,4,1") == expected
     assert engine.terminated[0]
-    assert engine.game.info(engine.state, 0)["success"]
+    assert engine.game.look.info(engine.state, 0)["success"]
 
 
 def test_another_solution_than_the_stored_one_counts_as_solved_and_pays_half():
@@ -135,7 +135,7 @@ def test_the_mask_shows_what_is_accepted():
         free.step(actions)
         running = ~(engine.terminated | engine.truncated)
         some = running & ~legal.all(axis=1)
-        accepted = np.array([game.info(free.state, row)["accepted"] for row in range(200)])
+        accepted = np.array([game.look.info(free.state, row)["accepted"] for row in range(200)])
         np.testing.assert_array_equal(accepted[some], legal[some, actions[some]])
         wish = np.where(legal, generator.random(legal.shape), -1)
         engine.step(wish.argmax(axis=1))
@@ -207,7 +207,7 @@ def test_rooms_follow_from_seed_and_split_alone():
 @pytest.mark.parametrize("id", ["Sudoku4-v0", "Sudoku9-v0"])
 def test_the_puzzles_that_come_with_the_package_are_those_that_are_drawn(id: str, tmp_path: Path) -> None:
     bank = make_engine(id).state.bank
-    rooms: Any = make_registered(id).rooms
+    rooms: Any = make_registered(id).analysis.rooms
     with np.load(DRAWN) as file:
         kept = file[bank_key(rooms, len(bank), None)]
     np.testing.assert_array_equal(bank, kept)
@@ -225,10 +225,10 @@ def test_games_draw_puzzles_of_the_bank_under_other_names(split):
     counts, solutions = solve_all(engine.state.codes)
     assert (counts == 1).all()
     np.testing.assert_array_equal(solutions, engine.state.solution)
-    hashes = set(game.rooms.hashes({"puzzle": engine.state.codes}).tolist())
+    hashes = set(game.analysis.rooms.hashes({"puzzle": engine.state.codes}).tolist())
     assert len(hashes) == 20 if split else len(hashes) > 300
     if split:
-        assert hashes == set(game.rooms.hashes({"puzzle": engine.state.bank[:, 0]}).tolist())
+        assert hashes == set(game.analysis.rooms.hashes({"puzzle": engine.state.bank[:, 0]}).tolist())
         assert (split_of(np.array(list(hashes), np.uint64)) == SPLITS.index(split)).all()
     assert len({grid.tobytes() for grid in engine.state.codes}) > 200
 
@@ -305,7 +305,7 @@ def test_texts_invert(size, seed, blanks, style):
     engine = sudoku(puzzle)
     text = render_text(engine.state, 0, style)
     assert parse_text(text, style)["codes"].tolist() == puzzle.tolist()
-    assert engine.game.codec.write(engine.state, [0], None, style) == [text]
+    assert engine.game.language.write(engine.state, [0], None, style) == [text]
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_texts_of_no_state_are_refused_with_the_reason(style, text, message):
     "text", ["2,3,4", " 2 3 4\n", "2, 3, 4", "2 ,3 4", "place 4 at row 2 col 3", "Place 4 in row 2, column 3"]
 )
 def test_placements_are_read_in_every_form(text):
-    action = make_game().codec.decode(text).action
+    action = make_game().language.decode(text).action
     assert action == (1 * 4 + 2) * 4 + 3
     assert action_name(4, action) == "2,3,4"
 
@@ -350,7 +350,7 @@ def test_placements_are_read_in_every_form(text):
     ],
 )
 def test_what_is_no_placement_has_a_reason(text, reason):
-    decoded = make_game().codec.decode(text)
+    decoded = make_game().language.decode(text)
     assert decoded.action is None
     assert reason in decoded.reason
 
@@ -359,8 +359,8 @@ def test_what_is_no_placement_has_a_reason(text, reason):
 @pytest.mark.parametrize("size", [4, 9])
 def test_the_worked_example_is_played_as_it_says(size, style):
     game = make_game(size, rooms=1)
-    example = game.codec.example(style)
+    example = game.language.example(style)
     engine = sudoku(parse_text(example.before, style)["codes"])
     play(engine, *example.actions)
-    assert game.codec.write(engine.state, [0], None, style) == [example.after]
-    assert game.info(engine.state, 0)["success"]
+    assert game.language.write(engine.state, [0], None, style) == [example.after]
+    assert game.look.info(engine.state, 0)["success"]

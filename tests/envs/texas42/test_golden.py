@@ -118,7 +118,7 @@ def test_auctions(forced):
 def test_marks_of_the_auctions():
     rows = [row for row in load("auctions.json") if row["winner"] is not None]
     game = make_hand()
-    state = views(game.fields, new_records(game.fields, len(rows)))
+    state = views(game.rules.fields, new_records(game.rules.fields, len(rows)))
     settle, note = interpreted(outcome), interpreted(record_result)
     for i, row in enumerate(rows):
         state.bid[i], state.bidder[i], state.leader[i], state.decl[i] = row["bid"], row["winner"], 0, 9

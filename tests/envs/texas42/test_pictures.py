@@ -32,7 +32,7 @@ def engine():
 
 
 def lines(engine, seat):
-    return plain(engine.game.text(engine.state, 0, seat)).splitlines()
+    return plain(engine.game.look.text(engine.state, 0, seat)).splitlines()
 
 
 def test_text(engine):
@@ -59,7 +59,7 @@ def test_text(engine):
 
 @pytest.mark.parametrize("draw", ["text", "svg"])
 def test_a_seat_is_shown_its_own_tiles_only(engine, draw):
-    picture = getattr(engine.game, draw)
+    picture = getattr(engine.game.look, draw)
     for seat in range(4):
         other = engine.clone()
         other.redeal(seat, seed=seat)
@@ -70,7 +70,7 @@ def test_a_seat_is_shown_its_own_tiles_only(engine, draw):
 
 def test_svg_is_one_document_with_every_tile_that_may_be_seen(engine):
     for seat in (None, 0, 3):
-        text = engine.game.svg(engine.state, 0, seat)
+        text = engine.game.look.svg(engine.state, 0, seat)
         root = ElementTree.fromstring(text)
         assert text.replace('xmlns="http://www.w3.org/2000/svg"', "").count("http") == 0
         used = {element.get("href") for element in root.iter(f"{SVG}use")}
@@ -88,7 +88,7 @@ def test_text_fits_into_80_columns_at_every_stage():
     generator = np.random.default_rng(1)
     for _ in range(33):
         for row in range(0, 30, 6):
-            widths = map(len, plain(games.game.text(games.state, row, 0)).splitlines())
+            widths = map(len, plain(games.game.look.text(games.state, row, 0)).splitlines())
             assert max(widths) <= 80
         legal = games.legal()
         games.step(np.where(legal, generator.random(legal.shape), -1).argmax(axis=1))
@@ -96,21 +96,21 @@ def test_text_fits_into_80_columns_at_every_stage():
 
 def test_the_last_move_in_words(engine):
     game = engine.game
-    assert game.last_move(engine.state, 0) == "seat 3 played 5-2"
+    assert game.look.last_move(engine.state, 0) == "seat 3 played 5-2"
     copy = engine.clone()
     for tile in ("1-1", "1-0"):
         copy.step([PLAY_0 + parse_tile(tile)])
-    assert game.last_move(copy.state, 0) == "seat 1 played 1-0; seat 0 won the trick, 6 points"
-    assert game.info(copy.state, 0)["points"] == [17, 0]
+    assert game.look.last_move(copy.state, 0) == "seat 1 played 1-0; seat 0 won the trick, 6 points"
+    assert game.look.info(copy.state, 0)["points"] == [17, 0]
     while copy.to_move[0] >= 0:
         copy.step(copy.legal().argmax(axis=1))
-    ending = game.last_move(copy.state, 0).split("; ")[-1]
+    ending = game.look.last_move(copy.state, 0).split("; ")[-1]
     assert ending in ("seat 0 made 30: 1 mark to Team 0", "seat 0 was set on 30: 1 mark to Team 1")
-    assert game.info(copy.state, 0)["result"] == ending
+    assert game.look.info(copy.state, 0)["result"] == ending
 
 
 def test_names_of_actions():
-    name = make_hand().action_name
+    name = make_hand().look.action_name
     assert [name(0, action) for action in (0, 1, 13, 14, 20, 22, 35, 61)] == [
         "pass",
         "bid 30",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludory.envs import TextEnv, make_game
+from ludory.envs import Analysis, TextEnv, make_game
 from ludory.envs.text.presets import TAGS
 
 FILE = Path(__file__).parents[2] / "golden" / "text_games" / "golden_ragen_dev.jsonl.gz"
@@ -36,7 +36,7 @@ class RecordedRooms:
 def test_recorded_episodes_of_sokoban_replay_as_replies(style):
     episodes = [e for e in EPISODES if e["env"] == "ragen-sokoban" and e["fmt"] == style and len(e["room_fixed"]) == 6]
     assert len(episodes) >= 20
-    game = replace(make_game("Sokoban-v0"), rooms=RecordedRooms(episodes))
+    game = replace(make_game("Sokoban-v0"), analysis=Analysis(rooms=RecordedRooms(episodes)))
     env = TextEnv(game, len(episodes), seed=0, style=style, turns=1, actions_per_turn=500, actions_per_episode=500)
     turns = env.reset()
     replies = [" || ".join(MOVES[step[0] - 1] for step in episode["steps"]) for episode in episodes]
@@ -111,7 +111,7 @@ def test_states_of_records_are_read_back():
     env.reset()
     draw = np.random.default_rng(1)
     env.step([f"<think> </think> <answer> {' '.join(draw.choice(MOVES, 5))} </answer>" for _ in range(16)])
-    parse = env.game.codec.parsers["places"]
+    parse = env.game.language.parsers["places"]
     for row in env.running:
         record, state = env.records[row][-1], env._games.engine.state
         player = int(state.player[row])

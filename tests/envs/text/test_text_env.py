@@ -367,9 +367,9 @@ def _nim():
 
     game = nim()
     codec = TextCodec(
-        "Take the last stick.", lambda s, i, seat: write(s, [i], seat)[0], decoder_of_names(game.action_name, 6)
+        "Take the last stick.", lambda s, i, seat: write(s, [i], seat)[0], decoder_of_names(game.look.action_name, 6)
     )
-    return replace(game, codec=codec)
+    return replace(game, language=codec)
 
 
 def test_the_model_sits_at_its_seat_and_opponents_move_in_between():

@@ -19,6 +19,7 @@ import ludory
 from ludory.algorithms.learner import game_of
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.parts import Look
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import to_sb3
 from ludory.errors import OptionError
@@ -100,8 +101,8 @@ def test_a_game_is_named_to_other_processes_and_one_that_was_changed_is_not():
     assert copy.deepcopy(game) is game
     assert len(pickle.dumps(game)) < 500
     assert pickle.loads(pickle.dumps(game)).options == {"bomb": "keep"}
-    changed = dataclasses.replace(game, info=lambda state, i: {"changed": True})
-    assert cloudpickle.loads(cloudpickle.dumps(changed)).info(None, 0) == {"changed": True}
+    changed = dataclasses.replace(game, look=Look(info=lambda state, i: {"changed": True}))
+    assert cloudpickle.loads(cloudpickle.dumps(changed)).look.info(None, 0) == {"changed": True}
 
 
 def test_an_engine_that_cannot_be_copied_says_so():

@@ -353,7 +353,7 @@ def test_pictures(tiny: Game, capsys: pytest.CaptureFixture[str]) -> None:
         env.render()
     env.reset(seed=1)
     text = env.render()
-    assert text == tiny.text(env.engine.state, 0, 0)
+    assert text == tiny.look.text(env.engine.state, 0, 0)
     env = GameEnv(tiny, render_mode="human")
     env.reset(seed=1)
     assert capsys.readouterr().out == text + "\n"

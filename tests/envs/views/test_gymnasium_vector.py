@@ -337,7 +337,7 @@ def test_whatever_is_played_rewards_sum_to_returns(seed: int, mode: AutoresetMod
 def test_pictures(tiny: Game) -> None:
     env = GameVectorEnv(tiny, 2, render_mode="ansi")
     env.reset(seed=1)
-    assert env.render() == tuple(tiny.text(env.engine.state, row, 0) for row in range(2))
+    assert env.render() == tuple(tiny.look.text(env.engine.state, row, 0) for row in range(2))
     with pytest.raises(OptionError, match="needs a render mode"):
         GameVectorEnv(tiny, 2).render()
 

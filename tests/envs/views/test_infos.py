@@ -10,8 +10,8 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
 from ludory.envs.adapters.objects import game_of_object
 from ludory.envs.engine.kernel_engine import few_steps
-from ludory.envs.game import FactNames
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.parts import FactNames
 from ludory.envs.seats.table import first_legal
 from ludory.envs.views.gymnasium_env import make_env
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
@@ -141,11 +141,11 @@ def test_batches_tell_returns_and_illegal_actions_in_every_step() -> None:
 def test_words_of_texas_42_are_numbers_in_info() -> None:
     env = make_env("Texas42Play-v0")
     _, info = env.reset(seed=3)
-    tiles, lain = env.game.fact_names["trick"].names, set()
+    tiles, lain = env.game.look.fact_names["trick"].names, set()
     while info["player"] >= 0:
-        words = env.game.info(env.engine.state, 0)
+        words = env.game.look.info(env.engine.state, 0)
         assert [tiles[tile] for tile in info["trick"] if tile >= 0] == words["trick"]
-        assert env.game.fact_names["phase"].names[info["phase"]] == words["phase"] == "play"
+        assert env.game.look.fact_names["phase"].names[info["phase"]] == words["phase"] == "play"
         lain.add(len(words["trick"]))
         *_, info = env.step(int(info["action_mask"].argmax()))
     assert lain == {0, 1, 2, 3}

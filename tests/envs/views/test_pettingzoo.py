@@ -248,7 +248,7 @@ def test_pictures_show_what_the_agent_to_move_may_see(tiny: Game, capsys: pytest
     env = GameAECEnv(tiny, render_mode="ansi")
     env.reset(seed=1, options={"start_player": 1})
     text = env.render()
-    assert text == tiny.text(env.engine.state, 0, 1)
+    assert text == tiny.look.text(env.engine.state, 0, 1)
     GameParallelEnv(tiny, render_mode="human").reset(seed=1, options={"start_player": 1})
     assert capsys.readouterr().out == text + "\n"
     env = GameAECEnv(tiny)

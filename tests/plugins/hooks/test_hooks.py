@@ -45,8 +45,12 @@ from ludory.web.analysis.review import review
 
 pytestmark = pytest.mark.plain
 
-assert HIGH_CARD.kernels is not None
-UNDEALT = replace(HIGH_CARD, kernels=HIGH_CARD.kernels._replace(redeal=None), id="UndealtCard-v0")
+assert HIGH_CARD.rules.kernels is not None
+UNDEALT = replace(
+    HIGH_CARD,
+    rules=replace(HIGH_CARD.rules, kernels=HIGH_CARD.rules.kernels._replace(redeal=None)),
+    id="UndealtCard-v0",
+)
 """High card whose hidden card cannot be drawn anew: a search needs a belief of the game's own."""
 
 
@@ -85,7 +89,7 @@ class CardBelief:
 
     def _worlds(self, seat: Seat, cards: NDArray[Any]) -> NDArray[Any]:
         """The game as the seat sees it, with each of `cards` in the other hand."""
-        worlds, seen = new_records(self.blueprint.game.fields, len(cards)), seat.observation
+        worlds, seen = new_records(self.blueprint.game.rules.fields, len(cards)), seat.observation
         own, turn, raises, die = np.split(seen, np.cumsum(list(PARTS.values()))[:-1])
         worlds["cards"][:, self.seat], worlds["cards"][:, 1 - self.seat] = own.argmax(), cards
         worlds["turn"], worlds["raises"], worlds["die"] = turn.sum(), raises.sum(), die.argmax()

@@ -143,9 +143,9 @@ def test_rules_are_named_and_a_difference_is_a_warning_once(bundle: Path, tmp_pa
     from ludory.envs import conventions
 
     game = make_game(GAME, backend="v8")
-    assert game.conventions["rules"] == V8_RULES
-    assert make_game(GAME).conventions["rules"] == RULES
-    assert make_game(make_game(GAME), backend="v8").conventions["rules"] == V8_RULES
+    assert game.records.conventions["rules"] == V8_RULES
+    assert make_game(GAME).records.conventions["rules"] == RULES
+    assert make_game(make_game(GAME), backend="v8").records.conventions["rules"] == V8_RULES
     model = ludory.make_algorithm("ppo", env=game, num_envs=2, n_steps=4, batch_size=4, seed=1)
     model.learn(8)
     model.save(tmp_path / "agent.ludory")
@@ -157,11 +157,11 @@ def test_rules_are_named_and_a_difference_is_a_warning_once(bundle: Path, tmp_pa
         warnings.simplefilter("error")
         ludory.make_agent(str(tmp_path / "agent.ludory"), game)
         same = ludory.load(tmp_path / "agent.ludory")
-    assert same.game.conventions["rules"] == V8_RULES
+    assert same.game.records.conventions["rules"] == V8_RULES
     np.testing.assert_array_equal(same.engine.turns, model.engine.turns)
     with pytest.warns(UserWarning, match="results of the two are not comparable"):  # its games begin anew
         other = type(model).load(tmp_path / "agent.ludory", env=make_game(GAME))
-    assert (other.game.conventions["rules"], other.num_timesteps) == (RULES, model.num_timesteps)
+    assert (other.game.records.conventions["rules"], other.num_timesteps) == (RULES, model.num_timesteps)
     assert not other.sampler.started
 
 

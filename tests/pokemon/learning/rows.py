@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ludory.agents.pokemon.networks.rows import ENTITY_SIZE
-from ludory.envs.game import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
 from ludory.envs.pokemon import NETWORKS
 from ludory.envs.pokemon.vocab import vocabulary
 

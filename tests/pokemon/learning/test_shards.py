@@ -268,7 +268,7 @@ def test_a_checkpoint_plays_and_starts_games_of_its_own_conventions(files: tuple
         policy_of(file, *read_checkpoint(file), request)
     gen9 = [make_game("PokemonGen9RandomBattle-v0", gimmick=name) for name in ("native", "never")]
     with pytest.raises(CheckpointError, match="gimmick='native'"):
-        check_conventions(gen9[0].conventions, gen9[1], "net.ludory")
+        check_conventions(gen9[0].records.conventions, gen9[1], "net.ludory")
     with pytest.raises(
         CheckpointError, match=f"vocab_sha256 {'1' * 12}, .* has {VOCAB_SHA256[:12]}: .* cannot be remapped"
     ):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ludory.agents.agent import Agent
 from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.game import Game
+from ludory.envs.parts import Analysis, Rules
 from ludory.envs.pokemon.decisions import BattleDecisions
 
 from .rows import battle_facts, random_rows
@@ -82,7 +83,7 @@ def toy_battle() -> Game:
     facts = battle_facts(10, name="entity")
     return Game(
         replace(facts, name="pokemon", seats_wait=True, longest_game=ROUNDS),
-        engine=ToyEngine,
+        Rules(engine=ToyEngine),
+        analysis=Analysis(decision_kinds=SPEC),
         id="toy-battle",
-        decision_kinds=SPEC,
     )

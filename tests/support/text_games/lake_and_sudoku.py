@@ -16,7 +16,8 @@ import numpy as np
 from ludory.envs.engine.protocol import Engine, on_host
 from ludory.envs.frozen_lake import make_game as make_lake
 from ludory.envs.frozen_lake import read_map
-from ludory.envs.game import Game, State
+from ludory.envs.game import Game
+from ludory.envs.parts import State
 from ludory.envs.sudoku import make_game as make_sudoku
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "text_games" / "golden_ragen_dev.jsonl.gz"
@@ -57,7 +58,7 @@ def _replayed(engine: Engine, given: dict[str, Any], some: Sequence[Episode]) ->
         over = on_host(engine.terminated) | on_host(engine.truncated)
         for row in rows:
             _, text, reward, done, success, flag = some[row]["steps"][step]
-            info = game.info(state, row)
+            info = game.look.info(state, row)
             got = _text(game, state, row), rewards[row, 0], bool(over[row]), info["success"]
             same = got == (text, np.float32(reward), done, success)
             if not same or info.get("effective", info.get("accepted")) != flag:
@@ -67,13 +68,13 @@ def _replayed(engine: Engine, given: dict[str, Any], some: Sequence[Episode]) ->
 
 
 def _text(game: Game, state: State, row: int) -> str:
-    assert game.codec is not None
-    return game.codec.write(state, [row])[0]
+    assert game.language is not None
+    return game.language.write(state, [row])[0]
 
 
 def _action(game: Game, text: str) -> Any:
-    assert game.codec is not None
-    return game.codec.decode(text).action
+    assert game.language is not None
+    return game.language.decode(text).action
 
 
 if __name__ == "__main__":

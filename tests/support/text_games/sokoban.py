@@ -64,7 +64,7 @@ def differences(engine, trace: dict[str, np.ndarray], rooms: np.ndarray) -> dict
         found["reward"] += int((rewards != trace["rewards"][at].astype(np.float32)).sum())
         found["terminated"] += int((np.asarray(engine.terminated)[running] != trace["won"][at]).sum())
         found["truncated"] += int((np.asarray(engine.truncated)[running] != trace["hit_max_steps"][at]).sum())
-        infos = [engine.game.info(engine.state, int(row)) for row in running]
+        infos = [engine.game.look.info(engine.state, int(row)) for row in running]
         found["player"] += sum(
             info["moved_player"] != moved for info, moved in zip(infos, trace["moved_player"][at], strict=True)
         )

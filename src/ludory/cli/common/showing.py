@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ludory.data.replay import Replay
-    from ludory.envs.game import GameFacts
+    from ludory.envs.facts import GameFacts
 
 
 @contextmanager

@@ -281,7 +281,7 @@ def _picture(game: Game, replay: Replay, move: int | None, seat: int | None) -> 
     number = len(replay.moves) if move is None else move
     if not 0 <= number <= len(replay.moves):
         raise OptionError(f"--move {number}: this game has the positions 0 to {len(replay.moves)}")
-    if game.svg is None:
+    if game.look.svg is None:
         raise OptionError(f"{game.id} draws no SVG pictures; leave --svg out")
     engine = next(islice(frames(replay), number, None))
-    return game.svg(engine.state, 0, seat)
+    return game.look.svg(engine.state, 0, seat)

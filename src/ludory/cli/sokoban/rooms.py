@@ -74,14 +74,14 @@ def _read(name: str, count: int, seed: int, max_states: int) -> RoomSet:
         raise OptionError(f"{name}: no such file; `ludory sokoban bank --out {name}` writes one")
     spec = parse_spec(name)
     game = make_game(spec.name, *spec.args, **spec.kwargs)
-    if game.rooms is None:
+    if game.analysis.rooms is None:
         raise OptionError(
             f"{name}: neither a file nor a game with rooms; such games are Sokoban-v0, FrozenLake6-v0 ..."
         )
     drawn = drawn_rooms(game, count, seed, None)
     return RoomSet(
         name,
-        game.rooms.hashes(drawn),
+        game.analysis.rooms.hashes(drawn),
         _lengths(drawn["room"], max_states) if game.facts.name == "Sokoban" else None,
     )
 
@@ -90,7 +90,7 @@ def drawn_rooms(game: Any, count: int, seed: int, split: str | None) -> Any:
     """Rooms of a game, from the seed on."""
     import numpy as np
 
-    return game.rooms.draw(seed + np.arange(count), split)
+    return game.analysis.rooms.draw(seed + np.arange(count), split)
 
 
 def _lengths(rooms: Any, max_states: int) -> Any:

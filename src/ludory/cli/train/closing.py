@@ -24,11 +24,11 @@ FEW = 20
 def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSettings | None) -> None:
     """Score the model, trained for `done` timesteps, in `games` games, if its agent can play here, and name the next commands."""
     game = model.game
-    if game.recorded is not None or not game.id or not callable(getattr(model, "as_agent", None)):
+    if game.records.header is not None or not game.id or not callable(getattr(model, "as_agent", None)):
         return
     baseline = tuned.baseline if tuned else baseline_of(game)
     problem = ""
-    if game.kernels is None and games:
+    if game.rules.kernels is None and games:
         games, problem = min(games, FEW), _problem_of_playing(game)
     if problem:
         print(f"score: left out, since the game cannot be played here. {problem}")
@@ -44,7 +44,7 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
             f"{found.baseline.stderr:.2f} (mean return ± standard error, {games} games, {together})"
         )
     # A network sees by the observation of its training, whatever a game shows.
-    own_view = game.kernels is not None and not game.facts.privileged_observation
+    own_view = game.rules.kernels is not None and not game.facts.privileged_observation
     needed = {name: value for name, value in game.options.items() if name != "observation" or not own_view}
     options, every = (
         "".join(f" --option {shlex.quote(f'{name}={value}')}" for name, value in some.items())

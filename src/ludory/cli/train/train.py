@@ -409,7 +409,7 @@ def _allowed_changes(chosen: _Options, model: Any, config: dict[str, Any], stage
                 f"{chosen.file} was trained with {name}={getattr(model.config, name)!r}, not {value!r}; "
                 "leave the options out, or name another file with --out"
             )
-    if chosen.env is None or (model.game.recorded is not None and chosen.env == model.game.id):
+    if chosen.env is None or (model.game.records.header is not None and chosen.env == model.game.id):
         return changes
     game = chosen.game()
     began_with = [(made.id, dict(made.options)) for made in (game, stage.game or game)]  # as typed, and as tuned

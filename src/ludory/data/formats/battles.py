@@ -14,7 +14,7 @@ import numpy as np
 
 from ludory.data.columns import UNKNOWN_SEED, WEIGHT, Columns
 from ludory.data.header import TrajectoryHeader
-from ludory.envs.game import Head, ObservationSpec, flat_segments
+from ludory.envs.facts import Head, ObservationSpec, flat_segments
 from ludory.errors import LogFormatError, OptionError
 from ludory.reading import JsonError, parse_json, shown, unpacked
 

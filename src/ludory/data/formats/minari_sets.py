@@ -22,7 +22,7 @@ from ludory.data.columns import UNKNOWN_SEED, Columns, concatenated, from_table,
 from ludory.data.dataset import TrajectoryDataset
 from ludory.data.decisions import game_numbers
 from ludory.data.header import TrajectoryHeader, header_from_json, header_to_json
-from ludory.envs.game import Head, ObservationSpec, Segment
+from ludory.envs.facts import Head, ObservationSpec, Segment
 from ludory.errors import DataError, LudoryError, PluginError
 from ludory.reading import JsonError, parse_json
 

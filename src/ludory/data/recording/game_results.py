@@ -57,7 +57,7 @@ def _results(file: Path, first_game: int, manifest: Manifest, game: Game) -> lis
         raise DataError(
             f"{file}: game {first_game + unfinished[0]} does not go as recorded; delete the file, and record it again"
         )
-    infos = [game.info(engine.state, k) for k in range(len(starts))]
+    infos = [game.look.info(engine.state, k) for k in range(len(starts))]
     return [
         {"game": first_game + k, "seed": seed, **before[k], "moves": int(lengths[k]), "return": returns[k].tolist()}
         | {name: infos[k][name] for name in FACTS if name in infos[k]}

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ludory.data.columns import Columns, game_starts
 from ludory.data.header import ExtraColumn
 from ludory.envs.engine.protocol import Array
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.facts import GameFacts
+from ludory.envs.game import Game
 from ludory.envs.seats.player import Memory, Player
 
 __all__ = [
@@ -126,7 +127,7 @@ class SearchNotes:
             found = decisions[-1] if len(decisions) > self._seen[seat] else None
             self._seen[seat], blueprint = len(decisions), found.blueprint_action if found else action
         nothing = np.full(none, np.nan, np.float32)
-        info = self._game.info(engine.state, 0)
+        info = self._game.look.info(engine.state, 0)
         values: dict[str, Any] = {
             "action_blueprint": blueprint,
             "is_override": None if blueprint is None else blueprint != action,

@@ -16,7 +16,7 @@ def moment(
     A life is lost, a contract is set or named, a seat is out, or another seat leads.
 
     Args:
-        before: `Game.info` before the move.
+        before: `Look.info` before the move.
         after: the same after it.
         returns: of the seats before the move.
         grown: after it.

@@ -13,8 +13,9 @@ import numpy as np
 from ludory.charts.page import page_style
 from ludory.data.playthrough import Narrator
 from ludory.data.replay import Replay, frames
-from ludory.envs.game import Game, State
+from ludory.envs.game import Game
 from ludory.envs.make import make_game
+from ludory.envs.parts import State
 from ludory.envs.pictures import plain, text_picture
 from ludory.errors import OptionError
 
@@ -44,7 +45,7 @@ class LineTable:
 def replay_html(replay: Replay, seat: int | None = None, game: Game | None = None, *, every_view: bool = True) -> str:
     """A page to step through a replay from the view of any seat; it loads nothing from elsewhere.
 
-    A game without `svg` is shown as text. The page contains all views, so its reader can see all cards. It moves at `Game.pace`.
+    A game without `svg` is shown as text. The page contains all views, so its reader can see all cards. It moves at `Look.pace`.
 
     Args:
         replay: the game to show.
@@ -82,7 +83,7 @@ def replay_content(
         "views": ["everything" if view is None else f"seat {view} ({replay.agents[view]})" for view in views],
         "view": views.index(seat) if seat in views else 0,
         "positions": list(_positions(replay, game, views, lines)),
-        "speed": game.pace,
+        "speed": game.look.pace,
         "lines": lines.lines,
     }
 
@@ -122,7 +123,7 @@ def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: L
     shared = game.facts.reward == "shared"
     for number, (engine, move) in enumerate(zip(frames(replay, game), [None, *replay.moves], strict=True)):
         rewards = np.asarray(engine.rewards[0]) if number else np.zeros_like(returns)
-        info, grown = game.info(engine.state, 0), returns + rewards
+        info, grown = game.look.info(engine.state, 0), returns + rewards
         found = moment(before, info, returns.tolist(), grown.tolist(), shared) if number else ""
         returns, before = grown, info
         yield {
@@ -138,8 +139,8 @@ def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: L
 def _pictures(game: Game, state: State, views: Sequence[int | None], lines: LineTable) -> dict[str, list[list[int]]]:
     """Line numbers of the pictures of each view: "text", and "svg" if the game has it."""
     pictures = {"text": [lines.add(plain(text_picture(game, state, 0, view))) for view in views]}
-    if game.svg is not None:
-        pictures["svg"] = [lines.add(game.svg(state, 0, view)) for view in views]
+    if game.look.svg is not None:
+        pictures["svg"] = [lines.add(game.look.svg(state, 0, view)) for view in views]
     return pictures
 
 

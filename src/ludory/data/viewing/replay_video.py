@@ -29,7 +29,7 @@ def replay_video(
         file: to write; ends in .gif or .mp4.
         replay: the game to show.
         seat: whose view is shown; None shows everything.
-        speed: positions per second (default: `Game.pace`).
+        speed: positions per second (default: `Look.pace`).
         width: of the video in pixels (default: that of the game's picture).
         game: the game itself, if its id is not registered.
         on_frame: called for each frame.
@@ -51,7 +51,7 @@ def replay_video(
             if on_frame is not None:
                 on_frame()
 
-    write_video(file, shots(), game.pace if speed is None else speed)
+    write_video(file, shots(), game.look.pace if speed is None else speed)
 
 
 def check_replay_video(file: str | Path, game: Game, speed: float | None = None, width: int | None = None) -> None:
@@ -59,6 +59,6 @@ def check_replay_video(file: str | Path, game: Game, speed: float | None = None,
     if width is not None and not 16 <= width <= 4096:
         raise OptionError(f"width={width!r}: must be 16 to 4096 pixels")
     check_video(
-        file, game.pace if speed is None else speed
+        file, game.look.pace if speed is None else speed
     )  # first: the extra that it names for .mp4 has all that is needed
     check_rasteriser()

@@ -15,7 +15,8 @@ import numpy as np
 from ludory.envs.chance import STREAM, hash_rows, redeal_streams
 from ludory.envs.engine.binding.kernel_faults import Places, bytecode_faults, present
 from ludory.envs.engine.storage import new_records, own_fields, shared_arrays, state_class
-from ludory.envs.game import Field, Game
+from ludory.envs.game import Game
+from ludory.envs.parts import Field
 from ludory.errors import ConformanceError
 from ludory.testing.random_moves import head_parts, random_moves
 from ludory.testing.recording import Array
@@ -37,7 +38,7 @@ def kernels_run_as_plain_python(trial: Trial) -> None:
     game, given = trial.game, trial.game.needed_kernels("this check")
     for fault in bytecode_faults(given):
         raise ConformanceError(str(fault))
-    for name, field in game.fields.items():
+    for name, field in game.rules.fields.items():
         _check_field(name, field)
     kernels = {name: interpreted(kernel) for name, kernel in present(given).items()}
     places = Places(given)
@@ -71,12 +72,13 @@ class _PlainGame:
         self._game: Game = trial.game
         self._kernels, self._places, self._number = kernels, places, number
         self._seed, self._generator, self._decision = trial.seed, trial.generator(f"plain {number}"), 0
-        self._records = new_records(trial.game.fields, ROWS)
+        layout = trial.game.rules.fields
+        self._records = new_records(layout, ROWS)
         self._records["random"][:, STREAM] = hash_rows(trial.seed, number - ROW + np.arange(ROWS))
         self._records["terminated"] = True
-        own = {name: GuardedField(f"state.{name}", self._records[name], ROW) for name in own_fields(trial.game.fields)}
+        own = {name: GuardedField(f"state.{name}", self._records[name], ROW) for name in own_fields(layout)}
         shared = {name: GuardedField(f"state.{name}", array) for name, array in shared_arrays(trial.game).items()}
-        fields = {name: (own | shared)[name] for name in trial.game.fields}
+        fields = {name: (own | shared)[name] for name in layout}
         self._state = state_class(tuple(fields))(**fields)
         strength = 4.0 * number  # as in RandomMoves: uniform play sees little of many games
         self._taste = strength * self._generator.normal(size=trial.facts.num_actions)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ludory.envs.engine.checks import critic_spec
-from ludory.envs.game import elimination, header, waiting
+from ludory.envs.parts import elimination, header, waiting
 from ludory.errors import OptionError
 from ludory.testing.trial import Trial, require
 
@@ -32,7 +32,7 @@ def facts_hold_together(trial: Trial) -> None:
         f"teams={facts.teams}: give the team of each of the {facts.players} seats, or ()",
     )
     require(spec.low <= spec.high, f"observation low={spec.low} is above high={spec.high}")
-    if trial.game.kernels is not None:
+    if trial.game.rules.kernels is not None:
         _check_fields(trial)
     critic_spec(trial.game)
 
@@ -41,25 +41,25 @@ def _check_fields(trial: Trial) -> None:
     """The state has the required fields; those of `elimination` and `waiting` are complete, and only in simultaneous games."""
     facts = trial.facts
     for name, field in header(facts.players).items():
-        given = trial.game.fields.get(name)
+        given = trial.game.rules.fields.get(name)
         require(
             given is not None and given[:2] == field[:2],
-            f"state field {name!r} is {given}, must be {field}; add ludory.envs.game.header(players)",
+            f"state field {name!r} is {given}, must be {field}; add ludory.envs.header(players)",
         )
     seats = elimination(facts.players)
-    given_fields = {name: field for name, field in trial.game.fields.items() if name in seats}
+    given_fields = {name: field for name, field in trial.game.rules.fields.items() if name in seats}
     require(
         not given_fields or given_fields == seats,
-        f"state fields {given_fields}, must be {seats} or none of them; add ludory.envs.game.elimination(players)",
+        f"state fields {given_fields}, must be {seats} or none of them; add ludory.envs.elimination(players)",
     )
     require(
         not given_fields or facts.simultaneous,
         "the fields of `elimination` are for simultaneous games; where seats take turns, pass over those that are out",
     )
-    deciding, right = trial.game.fields.get("deciding"), waiting(facts.players)["deciding"]
+    deciding, right = trial.game.rules.fields.get("deciding"), waiting(facts.players)["deciding"]
     require(
         deciding is None or (deciding == right and facts.simultaneous),
-        f"state field 'deciding' is {deciding}; it is for simultaneous games, and must be {right}: add ludory.envs.game.waiting(players)",
+        f"state field 'deciding' is {deciding}; it is for simultaneous games, and must be {right}: add ludory.envs.waiting(players)",
     )
 
 
@@ -108,7 +108,7 @@ def actions_have_names(trial: Trial) -> None:
     for head, (head_name, size) in enumerate(trial.facts.heads):
         seen: dict[str, int] = {}
         for action in range(size):
-            name = trial.game.action_name(head, action)
+            name = trial.game.look.action_name(head, action)
             require(isinstance(name, str) and name.strip(), f"head {head_name!r}, action {action}: name is {name!r}")
             require(
                 name not in seen, f"head {head_name!r}: actions {seen.get(name)} and {action} are both called {name!r}"

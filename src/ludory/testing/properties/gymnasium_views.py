@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ludory.envs.game import GameFacts
+from ludory.envs.facts import GameFacts
 from ludory.envs.views.common import public_facts
 from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
@@ -100,7 +100,7 @@ def compare_forms(got: dict[str, str], first: dict[str, str], where: str) -> Non
     for key in sorted(got.keys() | first.keys()):
         mine, theirs = got.get(key, "missing"), first.get(key, "missing")
         cure = (
-            "Game.info must tell it from reset to the end with one type and, of lists, one length; or give it FactNames"
+            "Look.info must tell it from reset to the end with one type and, of lists, one length; or give it FactNames"
         )
         require(mine == theirs, f"{where}: info[{key!r}] is {mine}, was {theirs} after reset; {cure}")
 

@@ -80,9 +80,9 @@ def _compare_told(trial: Trial, engine: Engine, other: Engine, seat: int, where:
     game, moment = trial.game, look(engine)
     for i in range(min(DRAWN, engine.num_games)):
         if moment.to_move[i] == (0 if trial.facts.simultaneous else seat):
-            mine, theirs = game.info(other.state, i), game.info(engine.state, i)
+            mine, theirs = game.look.info(other.state, i), game.look.info(engine.state, i)
             require(mine == theirs, f"{where}, game {i}: info is {mine}, was {theirs}")
-        written = {"codec": game.codec.encode} if game.codec else {}
+        written = {"codec": game.language.encode} if game.language else {}
         for name, draw in (drawn(game) | written).items():
             same = draw(other.state, i, seat) == draw(engine.state, i, seat)
             require(same, f"{where}, game {i}: {name} shows seat {seat} something else")

@@ -124,4 +124,4 @@ def _is_refused(engine: Engine, actions: Array, rows: Array) -> bool:
 
 def _in_words(trial: Trial, engine: Engine, row: int, seat: int, head: int, value: int) -> str:
     mover = seat if trial.facts.simultaneous else int(engine.to_move[row])
-    return f"seat {mover}, action {value} ({trial.game.action_name(head, value)})"
+    return f"seat {mover}, action {value} ({trial.game.look.action_name(head, value)})"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from xml.etree import ElementTree
 
-from ludory.envs.game import Game, State
+from ludory.envs.game import Game
+from ludory.envs.parts import State
 from ludory.errors import OptionError
 from ludory.testing.trial import Trial, require
 
@@ -14,7 +15,7 @@ Draw = Callable[[State, int, int | None], str]
 
 def drawn(game: Game) -> dict[str, Draw]:
     """The functions that draw pictures of a game."""
-    return {name: draw for name, draw in (("text", game.text), ("svg", game.svg)) if draw}
+    return {name: draw for name, draw in (("text", game.look.text), ("svg", game.look.svg)) if draw}
 
 
 def pictures_are_drawn(trial: Trial) -> str | None:
@@ -29,7 +30,7 @@ def pictures_are_drawn(trial: Trial) -> str | None:
                 try:
                     picture = draw(engine.state, 0, seat)
                 except OptionError as error:
-                    if trial.game.engine is None:
+                    if trial.game.rules.engine is None:
                         raise
                     refused[name] = error
                     continue
@@ -47,7 +48,7 @@ NONSENSE = ("", "\n", "no action of any game", "<answer></answer>", "9" * 400)
 
 def texts_can_be_read_and_answered(trial: Trial) -> None:
     """`codec.encode` returns a text for every seat; `codec.decode` parses the name of every action (with one head) and never raises."""
-    codec, game = trial.game.codec, trial.game
+    codec, game = trial.game.language, trial.game
     if codec is None:
         return
     require(codec.instruction.strip(), "codec.instruction is empty")
@@ -57,7 +58,7 @@ def texts_can_be_read_and_answered(trial: Trial) -> None:
             require(isinstance(text, str) and text.strip(), f"step {step}, codec.encode for seat {seat} is {text!r}")
             require(text == codec.encode(engine.state, 0, seat), f"step {step}, codec.encode for seat {seat} changes")
     for action in range(trial.facts.num_actions if len(trial.facts.heads) == 1 else 0):
-        name = game.action_name(0, action)
+        name = game.look.action_name(0, action)
         read = codec.decode(name)
         require(read.action == action, f"codec.decode({name!r}) is {read}, must be action {action}")
     for text in NONSENSE:

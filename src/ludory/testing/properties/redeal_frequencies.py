@@ -91,7 +91,7 @@ def _equal(got: Array, recorded: Array) -> Array:
 
 def _told_the_same(trial: Trial, engine: Engine, rows: Array, game: int, seat: int, step: int) -> Array:
     """Up to `MOST` places in `rows` whose text for `seat` equals that of the recorded game; it may show more than the observation."""
-    text, chosen = trial.game.text, np.arange(min(len(rows), MOST))
+    text, chosen = trial.game.look.text, np.arange(min(len(rows), MOST))
     if text is None or step == 0:
         return chosen
     recorded = text(_recorded(trial, game, step).state, 0, seat)

@@ -65,7 +65,7 @@ def seats_that_wait_have_no_choice(trial: Trial) -> str | None:
         for game, seat in np.argwhere(waits if not trial.game.seats_wait else np.zeros_like(waits)):
             require(
                 False,
-                f"{where}, game {game}: seat {seat} waits; add ludory.envs.game.waiting(players), or facts.seats_wait=True",
+                f"{where}, game {game}: seat {seat} waits; add ludory.envs.waiting(players), or facts.seats_wait=True",
             )
         _check_masks(trial, moment, waits, f"{where}, game", "waits")
     return f"no seat waited in {trial.games} random games" if trial.game.seats_wait and not waited else None

@@ -51,7 +51,8 @@ def analyst_for(game: Game, agent: str | None = None, seats: Sequence[int] | Non
     if facts.simultaneous:
         plans = [id for id in advisers(game) if not id.endswith("/random")] or ["random"]
         return AgentAnalyst(game, agent or plans[0], plans, seats[0] if seats else 0)
-    if agent is None and game.kernels and len(facts.heads) == 1 and not facts.hidden_information and not facts.chance:
+    compiled = game.rules.kernels is not None
+    if agent is None and compiled and len(facts.heads) == 1 and not facts.hidden_information and not facts.chance:
         return TreeAnalyst(game)
     if agent is not None and facts.hidden_information and is_blueprint(agent, game):
         return BotAnalyst(game, agent, seats)

@@ -10,7 +10,9 @@ from ludory.envs import (
     GameFacts,
     Head,
     Kernels,
+    Look,
     ObservationSpec,
+    Rules,
     begin_episode,
     draw,
     flat_segments,
@@ -99,11 +101,15 @@ def make_game(heaps: int = HEAPS, largest: int = LARGEST) -> Game:
         max_return=1,
     )
     return Game(
-        facts=facts,
-        fields=header(players=2)
-        | {"heaps": Field("int32", (heaps,), low=0, high=largest), "sizes": Field("int8", (largest,))},
-        kernels=Kernels(reset, step, legal, observe),
-        action_name=lambda head, action: f"take {action % largest + 1} from heap {action // largest + 1}",
-        svg=draw_svg,
-        text=lambda state, i, seat: " ".join("|" * int(heap) or "-" for heap in state.heaps[i]),
+        facts,
+        Rules(
+            header(players=2)
+            | {"heaps": Field("int32", (heaps,), low=0, high=largest), "sizes": Field("int8", (largest,))},
+            Kernels(reset, step, legal, observe),
+        ),
+        look=Look(
+            action_name=lambda head, action: f"take {action % largest + 1} from heap {action // largest + 1}",
+            svg=draw_svg,
+            text=lambda state, i, seat: " ".join("|" * int(heap) or "-" for heap in state.heaps[i]),
+        ),
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.external import ExternalEngine, Rows
 from ludory.envs.game import Game
+from ludory.envs.parts import Look, Rules
 
 from . import game as nim
 
@@ -77,4 +78,9 @@ def make_game(heaps: int = nim.HEAPS, largest: int = nim.LARGEST) -> Game:
     """Misère Nim with `heaps` heaps of at most `largest` sticks; observations, actions and names are those of Nim."""
     same = nim.make_game(heaps, largest)
     facts = dataclasses.replace(same.facts, name="Misere Nim", clones=True, saves=True)
-    return Game(facts, engine=MisereEngine, action_name=same.action_name, options={"heaps": heaps, "largest": largest})
+    return Game(
+        facts,
+        Rules(engine=MisereEngine),
+        look=Look(action_name=same.action_name),
+        options={"heaps": heaps, "largest": largest},
+    )
