@@ -106,6 +106,7 @@ class SeatAgent(Agent):
         """Memory of a new game, made before its first move."""
         return None
 
+    # What an agent remembers has a type of its own: `own` is Any so that subclasses can name it.
     def decide(self, seat: Seat, own: Any) -> Action:
         """The action of `seat`, which is to move; `own` is what `begin` returned."""
         raise NotImplementedError(f"{type(self).__name__} needs decide()")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 from typing_extensions import Self
 
@@ -331,13 +332,13 @@ class Algorithm(Learner):
     @torch.no_grad()
     def predict(
         self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
+        observation: ArrayLike,
+        state: ArrayLike | Tensor | None = None,
+        episode_start: ArrayLike | None = None,
         deterministic: bool = False,
-        action_masks: Any = None,
-        seat: Any = None,
-    ) -> tuple[Any, Any]:
+        action_masks: ArrayLike | None = None,
+        seat: ArrayLike | None = None,
+    ) -> tuple[Any, Tensor | None]:
         """Actions for one observation `(*shape)` or a batch `(m, *shape)`, and the state after them.
 
         Args:

@@ -18,6 +18,7 @@ from ludory.agents.evaluation.exploitability import (
     exploitability_of_table,
     tabular_agent,
 )
+from ludory.agents.networks.build import PolicySpec
 from ludory.agents.tabular import TabularAgent
 from ludory.algorithms.config import make_options
 from ludory.algorithms.keywords import CFRKeywords
@@ -53,7 +54,7 @@ class CFR(Learner):
     changeable = ("report_every",)
     config: CFRConfig
 
-    def __init__(self, policy: Any, env: EnvLike | None = None, **config: Unpack[CFRKeywords]) -> None:
+    def __init__(self, policy: str | PolicySpec, env: EnvLike | None = None, **config: Unpack[CFRKeywords]) -> None:
         if policy != "auto":
             raise OptionError(f"policy={policy!r}: {self.id} learns a table, without a network; leave policy out")
         game = needed_game(env, self.id)

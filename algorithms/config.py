@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from ludory.errors import OptionError
 from ludory.limits import OneOf, PositiveInt, check_limits
@@ -94,7 +94,7 @@ BY_LENGTH = ("num_envs", "n_steps", "batch_size", "batch_columns", "unit", "slic
 """Fields of configs whose defaults depend on the length of a training; see `smaller_batches`, and `unit` of a league."""
 
 
-def smaller_batches(config: Any, timesteps: int) -> dict[str, int]:
+def smaller_batches(config: object, timesteps: int) -> dict[str, int]:
     """Fields of a config with which `timesteps` are at least about eight iterations, where its own would make fewer than four.
 
     Args:

@@ -52,7 +52,7 @@ class Learner(ABC):
     tensorboard_log: str | Path | None = None
     """Folder for TensorBoard; every call of `learn` writes a folder of its own into it."""
 
-    def __init__(self, game: Game, config: Any) -> None:
+    def __init__(self, game: Game, config: object) -> None:
         self.game, self.config = game, config
         self.num_timesteps = 0
         self.logger = Logger()

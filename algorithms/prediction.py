@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ TRIAL_DECISIONS = 100
 """Decisions of a game of random moves after which its actions count as always legal."""
 
 
-def legal_masks(action_masks: ArrayLike, count: int, facts: GameFacts) -> NDArray[np.bool_]:
+def legal_masks(action_masks: ArrayLike | None, count: int, facts: GameFacts) -> NDArray[np.bool_]:
     """Masks bool (count, A) of the observations of `predict`; None: every action is legal.
 
     Raises:
@@ -48,7 +47,9 @@ def legal_masks(action_masks: ArrayLike, count: int, facts: GameFacts) -> NDArra
     return masks
 
 
-def fresh_memory(policy: Policy, memory: Any, starts: ArrayLike, device: torch.device) -> Tensor | None:
+def fresh_memory(
+    policy: Policy, memory: ArrayLike | Tensor | None, starts: ArrayLike | None, device: torch.device
+) -> Tensor | None:
     """`memory` (m, size), an array or tensor, as a tensor on `device`; reset in the rows where `starts` (m,) is true."""
     if memory is None:
         return None

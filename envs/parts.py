@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import wraps
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .recorded_game import RecordedHeader
 
 T = TypeVar("T")
+# Any, since each game has fields of its own. A protocol with `__getattr__` would check none of them either, and would refuse
+# `ExternalState` and the NamedTuples that authors write for their states.
 State = Any
 """A `NamedTuple` of arrays, one per field, first axis = game: NumPy arrays on the CPU, torch tensors on CUDA."""
 
@@ -176,7 +178,7 @@ class FactNames(NamedTuple):
     length: int | None = None
     """None: the fact is one word. Else it is a list of up to so many, and `info` has an array of this length."""
 
-    def numbers(self, told: Any) -> int | NDArray[np.int64]:
+    def numbers(self, told: str | Iterable[str | None] | None) -> int | NDArray[np.int64]:
         """Index of a word in `names`, -1 for None; of a list, int64 (length,) with -1 behind its end.
 
         Raises:
@@ -187,7 +189,7 @@ class FactNames(NamedTuple):
         numbers = [self._number(word) for word in told or ()]
         return np.array(numbers + [-1] * (self.length - len(numbers)), np.int64)
 
-    def _number(self, word: str | None) -> int:
+    def _number(self, word: object) -> int:
         if word is None:
             return -1
         if word not in self.names:

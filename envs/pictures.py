@@ -62,7 +62,7 @@ def svg_picture(game: Game, state: State, i: int, seat: int | None) -> str:
     return game.look.svg(state, i, seat) if game.look.svg is not None else text_svg(text_picture(game, state, i, seat))
 
 
-def html_pictures(title: str, game: Game, state: State, seats: Sequence[int | None]) -> str:
+def html_pictures(title: str, game: Game, state: State | None, seats: Sequence[int | None]) -> str:
     """HTML for notebooks: `title`, and the first games (at most four), game k as `seats[k]` sees it."""
     shown = "".join(
         f'<div style="max-width: 60em">{svg_picture(game, state, k, seat)}</div>' for k, seat in enumerate(seats[:4])

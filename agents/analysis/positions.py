@@ -57,7 +57,7 @@ class StudiedPosition(NamedTuple):
         mask = on_host(self.engine.legal())[0]
         return np.flatnonzero(mask[seat] if mask.ndim == 2 else mask)
 
-    def name(self, action: Any) -> str:
+    def name(self, action: int | tuple[int, ...]) -> str:
         """An action in words."""
         if isinstance(action, tuple):
             return ", ".join(self.game.look.action_name(head, int(value)) for head, value in enumerate(action))

@@ -89,7 +89,7 @@ class JointSparta(Searcher):
     def __init__(
         self,
         game: Game,
-        blueprint: Any,
+        blueprint: object,
         rollouts: int = 10_000,
         threshold: float = 0.05,
         errors: float = 2.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +167,7 @@ class LanguageAgent(DrawingAgent):
 
 def make(
     game: Game,
-    path: Any = None,
+    path: str | Path | LanguageModel | None = None,
     *,
     preset: str | None = None,
     prompt_mode: PromptMode = "base",

@@ -33,6 +33,7 @@ class LanguageModel:
         OptionError: the tokenizer is slow or has more tokens than the model, or the template is refused.
     """
 
+    # Models and tokenizers of transformers, an optional extra, are Any: their classes are chosen while they are loaded.
     def __init__(self, model: Any, tokenizer: Any, template: str = "auto") -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise OptionError(f"{type(tokenizer).__name__} is not a fast tokenizer; save it with its tokenizer.json")
@@ -154,7 +155,7 @@ def unshared(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def load_language_model(
-    source: Any,
+    source: str | Path | LanguageModel | tuple[Any, Any],
     device: str = "auto",
     dtype: str | torch.dtype | None = None,
     template: str = "auto",

@@ -30,6 +30,7 @@ class ChatTemplate:
         OptionError: the kind is unknown, or the tokenizer's template is missing or is not stable.
     """
 
+    # A tokenizer of transformers, as in `LanguageModel`.
     def __init__(self, tokenizer: Any, encode: Callable[[str], list[int]], kind: str = "auto") -> None:
         if kind not in ("auto", "chat", "plain"):
             raise OptionError(f"template={kind!r}: must be auto, chat or plain")

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 import torch
@@ -28,6 +28,9 @@ from ludory.reading import check_zip, parse_json, read_member
 
 from .build import PolicySpec, build_policy
 from .policy import Policy, refuse_not_finite
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
 
 TOWERS = ("mlp_extractor.policy_net", "mlp_extractor.value_net")
 GAME = "ludory_game"
@@ -111,7 +114,7 @@ def to_sb3_policy(policy: Policy) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in network_of(policy).weights.items()}
 
 
-def from_sb3(source: Any, game: str | Game) -> MlpPolicy:
+def from_sb3(source: str | Path | BaseAlgorithm, game: str | Game) -> MlpPolicy:
     """Our policy with the weights of a Stable-Baselines3 model: its .zip, or the model itself.
 
     Raises:
@@ -126,7 +129,9 @@ def from_sb3(source: Any, game: str | Game) -> MlpPolicy:
     return policy
 
 
-def sb3_agent(source: Any, game: str | Game, deterministic: bool = True, seed: int = 0) -> NeuralAgent:
+def sb3_agent(
+    source: str | Path | BaseAlgorithm, game: str | Game, deterministic: bool = True, seed: int = 0
+) -> NeuralAgent:
     """An agent that plays as a model of Stable-Baselines3 does: `PPO`, `A2C` or `MaskablePPO` with its `MlpPolicy`.
 
     It never plays an illegal action, also where the model was trained without masks.

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ludory.agents.networks.fast.sampling import sample_heads
@@ -129,7 +130,7 @@ def from_seat(moves: Tensor, seats: Tensor) -> Tensor:
     return moves.gather(-1, (seats.unsqueeze(-1).long() + ahead) % players)
 
 
-def numpy_to_bits(observation: Any, spec: ObservationSpec) -> Tensor:
+def numpy_to_bits(observation: NDArray[Any], spec: ObservationSpec) -> Tensor:
     """The input of `Policy.forward`, from observations `(m, *shape)` of views."""
     flat = np.asarray(observation).reshape(len(observation), -1)
     if spec.bits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.agents import Agent
 from ludory.envs import Array, Engine, Game, Memory, check_range, on_host
@@ -71,7 +72,7 @@ class SokobanSolver(Agent):
             here = after(here, direction)
 
 
-def after(room: Any, direction: int) -> Any:
+def after(room: NDArray[np.uint8], direction: int) -> NDArray[np.uint8]:
     """The room (R, C) of codes 0..6 after a move that is possible."""
     step = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)][direction])
     here = np.argwhere(room >= 5)[0]

@@ -77,7 +77,7 @@ class Sparta(Searcher):
     def __init__(
         self,
         game: Game,
-        blueprint: Any,
+        blueprint: object,
         rollouts: int = 10_000,
         threshold: float = 0.05,
         errors: float = ERRORS,
@@ -154,7 +154,7 @@ class Sparta(Searcher):
 
 def make(
     game: Game,
-    blueprint: Any,
+    blueprint: object,
     rollouts: int = 10_000,
     threshold: float = 0.05,
     errors: float = ERRORS,

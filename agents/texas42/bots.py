@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,7 +68,7 @@ class Bidding(ThirtyBidder):
 
     name = "texas42/bid30"
 
-    def __init__(self, game: Game, play: Any = "texas42/pimc") -> None:
+    def __init__(self, game: Game, play: object = "texas42/pimc") -> None:
         self.player = make_agent(play, game)
         check_auction(self.name, game, self.player)
         self.privileged = self.player.privileged
@@ -118,7 +116,7 @@ class SplitAgent(Agent):
 
     name = "texas42/seat"
 
-    def __init__(self, game: Game, bid: Any = "texas42/bidder", play: Any = "texas42/pimc") -> None:
+    def __init__(self, game: Game, bid: object = "texas42/bidder", play: object = "texas42/pimc") -> None:
         self.player = make_agent(play, game)
         check_auction(self.name, game, self.player)
         self.bidder = make_agent(bid, game)

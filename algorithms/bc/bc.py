@@ -89,9 +89,9 @@ class BC(OfflineAlgorithm):
             others.append(MixedPart(data, share))
         return MixedTrajectories(first, others)
 
-    def data_size(self, data: Any) -> dict[str, Any]:
+    def data_size(self, data: TrajectoryDataset | MixedTrajectories | GameStream) -> dict[str, Any]:
         """Decisions and games; of a stream its teacher."""
-        if self.config.stream is None:
+        if not isinstance(data, GameStream):
             return super().data_size(data)
         return {"stream": self.config.stream, "decisions": len(data)}
 

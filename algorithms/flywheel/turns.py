@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from typing_extensions import Self
 
@@ -25,6 +25,33 @@ from ludory.visible import visible
 FORMAT = 1
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Shows progress: takes a step's name and its number of parts; returns a context whose value is called with the number of parts done."""
+
+
+class FinishedTurn(Protocol):
+    """What flywheels know of a finished turn."""
+
+    @property
+    def policy(self) -> str:
+        """What it learnt, a file relative to the flywheel's folder."""
+
+    @property
+    def ahead(self) -> float:
+        """How far that is ahead of the blueprint."""
+
+    @property
+    def stderr(self) -> float:
+        """Standard error of `ahead`."""
+
+    @property
+    def lower(self) -> float:
+        """`ahead` is above this with the confidence of the config."""
+
+    @property
+    def promoted(self) -> bool:
+        """Whether what it learnt is the next blueprint."""
+
+    def summary(self) -> str:
+        """One line for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +73,8 @@ class TurnsState:
     turn: int = 0
     step: str = ""
     """What comes next; "": the first one."""
-    history: tuple[Any, ...] = ()
-    """Finished turns, each with `policy`, what it learnt (a file relative to the folder), and `promoted`."""
+    history: tuple[FinishedTurn, ...] = ()
+    """Finished turns."""
 
     def __post_init__(self) -> None:
         """Fill in the first step.
@@ -83,7 +110,7 @@ class TurnsState:
         """The state before the next step of this turn."""
         return dataclasses.replace(self, step=self.steps[self.steps.index(self.step) + 1])
 
-    def after_turn(self, turn: Any) -> Self:
+    def after_turn(self, turn: FinishedTurn) -> Self:
         """The state before the next turn."""
         blueprint = turn.policy if turn.promoted else self.blueprint
         return type(self)(self.config, blueprint, self.turn + 1, self.steps[0], (*self.history, turn))
@@ -242,7 +269,7 @@ class Turns(Generic[State]):
         return ahead - NormalDist().inv_cdf(self.state.config.confidence) * stderr
 
 
-def verdict(turn: Any, units: str) -> str:
+def verdict(turn: FinishedTurn, units: str) -> str:
     """How far the new player of a finished turn is ahead over so many `units`, and whether it was promoted."""
     promoted = "promoted" if turn.promoted else "not promoted"
     return f"{turn.ahead:+.3f} ± {turn.stderr:.3f} over {units}, above {turn.lower:+.3f}: {promoted}"

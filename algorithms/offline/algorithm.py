@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.data.dataset import header_at
@@ -20,6 +20,9 @@ from ludory.plugins import games
 
 from .config import OfflineConfig
 from .supervised import SupervisedAlgorithm
+
+if TYPE_CHECKING:
+    from .mixture import MixedTrajectories
 
 Dataset: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"
 
@@ -104,7 +107,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         """The set, and the split of it, that games for training or validation come from."""
         return self.config.dataset, name
 
-    def data_size(self, data: TrajectoryDataset) -> dict[str, int]:
+    def data_size(self, data: TrajectoryDataset | MixedTrajectories) -> dict[str, int]:
         """Decisions and games of a split."""
         return {"decisions": len(data), "games": data.num_games}
 

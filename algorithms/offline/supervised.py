@@ -85,6 +85,7 @@ class SupervisedAlgorithm(Algorithm):
             DataError: it is damaged, foreign or empty.
         """
 
+    # Each subclass has a type of its own for what `read_split` returns.
     def data_size(self, data: Any) -> Any:
         """The size of a split, as the checkpoint keeps it."""
         return len(data)

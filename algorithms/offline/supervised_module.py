@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from lightning.pytorch import LightningModule
+from lightning.pytorch.utilities.types import STEP_OUTPUT
 from torch import Tensor
 from torch.optim import Optimizer
 from typing_extensions import Self
@@ -22,6 +23,7 @@ from ludory.envs.game import Game
 from ludory.errors import TrainingError
 
 from .batches import Batch, first_samples, num_decisions, own_share, read_batches
+from .config import OfflineConfig
 from .symmetry_augmentation import renamed_batches
 
 VALIDATION_ROWS = 1024
@@ -119,6 +121,7 @@ class SupervisedModule(LightningModule):
     def validation_batches(self) -> Iterator[Any]:
         """All held-out decisions, in stored order."""
 
+    # What a batch is, only the subclass knows, and Lightning passes it on as it is.
     @abstractmethod
     def samples_in(self, batch: Any) -> int:
         """Number of decisions in a batch."""
@@ -178,8 +181,9 @@ class SupervisedModule(LightningModule):
             )
         return loss
 
-    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_end(self, outputs: STEP_OUTPUT, batch: Any, batch_idx: int) -> None:
         """Count samples and batches."""
+        assert isinstance(outputs, Mapping)
         samples = self.samples_in(batch) * self.trainer.world_size
         self._samples += samples
         self._course.position.batch += 1
@@ -213,7 +217,7 @@ class TrajectoryModule(SupervisedModule):
         game: Game,
         policy: Policy,
         optimizer: Optimizer,
-        config: Any,
+        config: OfflineConfig,
         training: TrajectoryDataset,
         validation: TrajectoryDataset | None,
         course: Course,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 class Callback(Protocol):
     """What `Learner.learn` calls: as `BaseCallback` of Stable-Baselines3. Subclasses may leave methods out; they then do nothing."""
 
+    # Callbacks of Stable-Baselines3 say that they take one of its algorithms, and get a learner of Ludory here.
     def init_callback(self, model: Any) -> None:
         """Called first, with the learner."""
         return

@@ -44,7 +44,7 @@ class FolderLearner(Learner):
     mark: ClassVar[str]
     """The file that shows that the run of a folder has begun."""
 
-    def __init__(self, game: Game, config: Any, policy: str | PolicySpec, folder: str | Path | None) -> None:
+    def __init__(self, game: Game, config: object, policy: str | PolicySpec, folder: str | Path | None) -> None:
         if not game.id:
             raise OptionError(f"{self.id}: {game.facts.name} has no id; register the game and name it in env=")
         super().__init__(game, config)

@@ -17,6 +17,7 @@ from .rollout import Rollout
 PREFIX = "privileged_value/"
 
 
+# The configs of PPO and V-trace share no class that has `privileged_value`.
 def make_privileged_value(config: Any, facts: GameFacts, device: torch.device) -> PrivilegedValue | None:
     """The value network of a config with `privileged_value`, else None; the config's seed determines its weights."""
     if not config.privileged_value:

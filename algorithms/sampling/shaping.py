@@ -46,6 +46,6 @@ class Shaping:
         self._before = now
         return gained if isinstance(like, np.ndarray) else torch.from_numpy(gained).to(like.device)
 
-    def forget(self, rows: Any) -> None:
+    def forget(self, rows: NDArray[Any]) -> None:
         """Called when the games `rows` have just begun."""
         self._before[rows] = self._now()[rows]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ludory.agents.networks.layers.packed_linear import unpack
-from ludory.envs.engine.protocol import on_host
+from ludory.envs.engine.protocol import Array, on_host
 
 from .lanes import Lanes
 
@@ -30,9 +30,9 @@ class EpisodeBuffer:
 
     def __init__(self) -> None:
         self._began = time.time()
-        self._steps: deque[tuple[Any, Any, float]] = deque(maxlen=EPISODES)
+        self._steps: deque[tuple[NDArray[np.float32], NDArray[np.int64], float]] = deque(maxlen=EPISODES)
 
-    def add(self, returns: Any, lengths: Any) -> None:
+    def add(self, returns: NDArray[np.float32], lengths: NDArray[np.int64]) -> None:
         """Add the games (m,) that ended in a step."""
         if len(returns):
             self._steps.append((returns, lengths, round(time.time() - self._began, 6)))
@@ -48,7 +48,7 @@ class EpisodeBuffer:
         return deque(reversed(list(islice(self.newest_first(), EPISODES))), maxlen=EPISODES)
 
 
-def infos_of(games: int, ended: Any, episodes: EpisodeBuffer) -> list[dict[str, Any]]:
+def infos_of(games: int, ended: NDArray[np.int64], episodes: EpisodeBuffer) -> list[dict[str, Any]]:
     """A dict for each of N games, with `episode` where it is one of `ended` (m,), which were the last to be added to `episodes`."""
     infos: list[dict[str, Any]] = [{} for _ in range(games)]
     for row, episode in zip(reversed(ended), episodes.newest_first(), strict=False):
@@ -67,14 +67,20 @@ class StepLocals:
         self._lanes = lanes
         self._final: dict[int, NDArray[Any]] = {}
 
-    def before_restart(self, ended: Any) -> None:
+    def before_restart(self, ended: NDArray[np.int64]) -> None:
         """Keep the final observations of the games `ended` (m,), which start anew."""
         lanes = self._lanes
         here = torch.isin(lanes.games, lanes.games.new_tensor(ended)).nonzero().squeeze(1)
         self._final = dict(zip(ended.tolist(), self._seen(lanes.observe(here), len(ended)), strict=True))
 
     def made(
-        self, actions: Tensor, rewards: Any, truncated: Any, ended: Any, observation: Tensor, episodes: EpisodeBuffer
+        self,
+        actions: Tensor,
+        rewards: Array,
+        truncated: NDArray[np.int64],
+        ended: NDArray[np.int64],
+        observation: Tensor,
+        episodes: EpisodeBuffer,
     ) -> dict[str, Any]:
         """The variables after a step.
 

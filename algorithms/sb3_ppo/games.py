@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from torch import Tensor
 
 from ludory.envs.views.sb3 import GameVecEnv
@@ -34,7 +35,7 @@ class SB3Games:
         """Timesteps of one step of all games."""
         return self.env.num_envs
 
-    def hand_over(self, model: Any) -> None:
+    def hand_over(self, model: OnPolicyAlgorithm) -> None:
         """Give a model the observations of games that were just started or resumed; from then on it keeps them itself."""
         if not self.started:
             self.env.seed(self.seed)

@@ -11,6 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ludory.agents.language.episode import TokenEpisode
+from ludory.envs.text.text_env import TextEnv
+
 from .advantages import TokenColumns
 
 PROMPT = 0
@@ -178,7 +181,7 @@ class TokenBatch:
         return np.where(numbers >= 0, self.ids[numbers], pad), numbers
 
 
-def batch_of_episodes(episodes: Sequence[Any], env: Any, keep_records: bool = True) -> TokenBatch:
+def batch_of_episodes(episodes: Sequence[TokenEpisode], env: TextEnv, keep_records: bool = True) -> TokenBatch:
     """Join the `TokenEpisode`s of a finished `TextEnv`, which may play on afterwards.
 
     Args:

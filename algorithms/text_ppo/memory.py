@@ -57,6 +57,7 @@ class MemoryEstimate(NamedTuple):
         return f"memory: about {self.total / GIB:.2f} GiB{there} ({parts})"
 
 
+# A model of transformers, as in `LanguageModel`.
 def shape_of(model: Any) -> ModelShape:
     """Sizes of a model of transformers; its weights may be on the device "meta"."""
     config = model.config.get_text_config()

@@ -37,7 +37,7 @@ class TokenNetwork(nn.Module):
 
     def __init__(
         self,
-        model: Any,
+        model: Any,  # of transformers, as in `LanguageModel`
         value: str | None = "shared",
         temperature: float = 1.0,
         lora_rank: int = 0,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ludory.agents.language.episode import TokenEpisode
 from ludory.agents.language.generators import Generator, Sampling
 from ludory.agents.language.model import LanguageModel
+from ludory.envs.text.text_env import TextEnv
 
 from .batch import TokenBatch, batch_of_episodes
 
@@ -17,7 +18,7 @@ from .batch import TokenBatch, batch_of_episodes
 def collect(
     model: LanguageModel,
     generator: Generator,
-    env: Any,
+    env: TextEnv,
     sampling: Sampling,
     seed: int,
     *,

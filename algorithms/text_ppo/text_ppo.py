@@ -97,7 +97,11 @@ class TextPPO(Learner):
     config: TextPPOConfig
 
     def __init__(
-        self, policy: Any = "auto", env: EnvLike | None = None, preset: str = "default", **config: Any
+        self,
+        policy: str | Path | LanguageModel | tuple[Any, Any] = "auto",
+        env: EnvLike | None = None,
+        preset: str = "default",
+        **config: Any,
     ) -> None:
         options = make_text_ppo_config(preset, **config)
         super().__init__(needed_game(env, self.id), options)
@@ -480,7 +484,9 @@ class TextPPO(Learner):
         return model
 
 
-def _language_model(policy: Any, game: Any, config: TextPPOConfig) -> LanguageModel:
+def _language_model(
+    policy: str | Path | LanguageModel | tuple[Any, Any], game: Any, config: TextPPOConfig
+) -> LanguageModel:
     if not (isinstance(policy, str) and policy == "auto"):
         return load_language_model(policy, device=config.device)
     if config.env_preset == "compact":

@@ -38,7 +38,7 @@ class PlannedStage(NamedTuple):
 
 
 def plan_training(
-    kind: Any,
+    kind: type[Algorithm],
     tuned: TunedSettings | None,
     make: Callable[[Mapping[str, Any]], Game],
     read: Callable[[Any], dict[str, Any]],

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 from ludory.agents.language.extras import BACKENDS
 from ludory.agents.language.spans import ANSWER, OBSERVATION, OTHER, PREDICTION, THINK
@@ -24,6 +24,9 @@ from ludory.limits import (
     check_limits,
 )
 from ludory.reading import shown
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 TRAINED: Mapping[str, tuple[int, ...]] = {
     "think_answer": (OTHER, THINK, ANSWER, OBSERVATION, PREDICTION),
@@ -356,7 +359,7 @@ def _float_if_due(hint: Any, value: Any) -> Any:
     return value
 
 
-def as_fields(config: Any) -> dict[str, Any]:
+def as_fields(config: DataclassInstance) -> dict[str, Any]:
     """The fields of a configuration as nested mappings, as YAML and JSON can hold them."""
     found: dict[str, Any] = dataclasses.asdict(config)
     return found

@@ -265,6 +265,7 @@ def file_hash(file: Path) -> str:
     return digest.hexdigest()
 
 
+# A tokenizer of transformers, as in `LanguageModel`.
 def tokenizer_hash(tokenizer: Any) -> str:
     """A SHA-256 of the words of a tokenizer and their numbers."""
     return config_hash(sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0])))

@@ -53,6 +53,7 @@ class Losses(NamedTuple):
     """float64 [2, 6]: sum of the unweighted losses of trained tokens, and their number, by span."""
 
 
+# A model of transformers, as in `LanguageModel`.
 def token_losses(model: Any, batch: RowBatch, total: Tensor | None = None) -> Losses:
     """Cross-entropy of the trained tokens of a batch under a causal model; total: sum of the weights where it is a part of a batch."""
     logits = model(input_ids=batch.ids, attention_mask=batch.attention, use_cache=False).logits  # [B, T, V]

@@ -36,7 +36,7 @@ class WorldModel(Learner):
     config_class: ClassVar[type[WorldModelConfig]] = WorldModelConfig
     config: WorldModelConfig
 
-    def __init__(self, policy: Any = "auto", env: EnvLike | None = None, **config: Any) -> None:
+    def __init__(self, policy: str | Path = "auto", env: EnvLike | None = None, **config: Any) -> None:
         if policy != "auto":
             config["model"] = str(policy)
         super().__init__(needed_game(env, self.id), from_fields(WorldModelConfig, config, self.id))

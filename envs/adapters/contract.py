@@ -5,18 +5,18 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol, SupportsFloat
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError
 
 from .spaces import MASK
 
 
-def flat_mask(mask: Any) -> NDArray[np.bool_]:
+def flat_mask(mask: ArrayLike) -> NDArray[np.bool_]:
     """Legal actions (A,) from one mask, or from one mask per head."""
     parts = mask if isinstance(mask, tuple | list) else [mask]
     return np.concatenate([np.ravel(part) for part in parts]).astype(bool)
@@ -28,7 +28,7 @@ class Masks:
     def __init__(self, name: str) -> None:
         self._name, self._at_reset = name, False
 
-    def write(self, mask: Any, legal: NDArray[np.bool_], begins: bool = False) -> None:
+    def write(self, mask: ArrayLike | None, legal: NDArray[np.bool_], begins: bool = False) -> None:
         """Write the legal actions (A,) of a decision; `mask` is one, or one per head, or None.
 
         Raises:
@@ -56,7 +56,21 @@ RESET_FORM, STEP_FORM = "(observation, info)", "(observation, reward, terminated
 """What `reset` and `step` of Gymnasium and of parallel environments return."""
 
 
-def started(env: Any, seed: int | None, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+class Restartable(Protocol):
+    """An environment of Gymnasium or PettingZoo. What its `reset` takes and returns is checked here, not assumed."""
+
+    def reset(self, *args: Any, **kwargs: Any) -> Any:
+        """Start an episode."""
+
+
+class Steppable(Protocol):
+    """An environment of Gymnasium, or a parallel one of PettingZoo. What its `step` returns is checked here, not assumed."""
+
+    def step(self, *args: Any, **kwargs: Any) -> Any:
+        """Play actions."""
+
+
+def started(env: Restartable, seed: int | None, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
     """What `env.reset` returns.
 
     Raises:
@@ -66,7 +80,7 @@ def started(env: Any, seed: int | None, options: Mapping[str, Any]) -> tuple[Any
     return found
 
 
-def stepped(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Mapping[str, Any]]:
+def stepped(env: Steppable, action: object) -> tuple[Any, Any, Any, Any, Mapping[str, Any]]:
     """What `env.step` returns.
 
     Raises:
@@ -76,7 +90,7 @@ def stepped(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Mapping[str, Any
     return found
 
 
-def reset(env: Any, seed: int | None, options: Mapping[str, Any]) -> Any:
+def reset(env: Restartable, seed: int | None, options: Mapping[str, Any]) -> Any:
     """Call `env.reset`, without options if there are none.
 
     Raises:
@@ -111,14 +125,14 @@ WRAPPERS = gymnasium.__path__[0]
 """Folder of the wrappers that stand between an environment and its user."""
 
 
-def finite_reward(reward: Any) -> float:
+def finite_reward(reward: SupportsFloat | None) -> float:
     """A reward as a number.
 
     Raises:
         OptionError: it is no finite number of float32.
     """
     try:
-        number = float(reward)
+        number = float(reward)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = np.nan
     if not abs(number) <= np.finfo(np.float32).max:

@@ -6,7 +6,7 @@ import base64
 import os
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from ludory.envs.engine.pool_worker import Environment
 from ludory.envs.engine.pooled_engine import POOL_OPTIONS, PooledEngine
 from ludory.envs.facts import GameFacts, ObservationSpec
 from ludory.envs.game import Game
-from ludory.envs.parts import Look, Rules
+from ludory.envs.parts import Look, Rules, State
 from ludory.errors import OptionError
 
 from .spaces import Actions
@@ -63,11 +63,22 @@ class Wrapped:
         return self.wrap(self.make(mode))
 
 
+class Foreign(Protocol):
+    """An environment of another library, before it is wrapped."""
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Has the `render_modes`."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
 def adapted_game(
     facts: GameFacts,
     maker: Callable[[str | None], Any] | Sequence[Callable[[str | None], Any]],
     wrap: Callable[[Any], Adapted],
-    env: Any,
+    env: Foreign,
     seconds: float,
 ) -> Game:
     """The game of environments that `maker` makes; a list has one maker for each existing environment.
@@ -191,7 +202,7 @@ class _Made:
         return self.make(self.mode)
 
 
-def text_picture(state: Any, i: int, seat: int | None) -> str:
+def text_picture(state: State, i: int, seat: int | None) -> str:
     """`Look.text`: the text that the environment renders, else its observation as numbers."""
     words = state.engine.picture(i, "ansi")
     if isinstance(words, str):
@@ -201,7 +212,7 @@ def text_picture(state: Any, i: int, seat: int | None) -> str:
     return "\n".join(shown)
 
 
-def svg_picture(state: Any, i: int, seat: int | None) -> str:
+def svg_picture(state: State, i: int, seat: int | None) -> str:
     """`Look.svg`: the frame that the environment renders, as an image in an SVG document."""
     frame = state.engine.picture(i, "rgb_array")
     if not isinstance(frame, np.ndarray):

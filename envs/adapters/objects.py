@@ -37,7 +37,7 @@ class HandedIn(NamedTuple):
     """What a view of Ludory was made with, as fields of a config: `seats`, `others`, `num_envs`."""
 
 
-def handed_in(env: Any) -> HandedIn:
+def handed_in(env: object) -> HandedIn:
     """The game of an environment, and what else it was made with.
 
     A view of Ludory is looked through to its game, as learners play that faster than the view. In a wrapper, with an opponent that
@@ -49,7 +49,7 @@ def handed_in(env: Any) -> HandedIn:
     if isinstance(env, EngineBase):
         return HandedIn(env.game, {"num_envs": env.num_games})
     checkers = (OrderEnforcing, PassiveEnvChecker, *imported(*CHECKERS))
-    view = env
+    view: Any = env
     while type(view) in checkers:
         view = view.env
     if type(view) in imported(*VIEWS):
@@ -61,7 +61,7 @@ def handed_in(env: Any) -> HandedIn:
     return HandedIn(view.game, fields | ({"num_envs": view.num_envs} if type(view) is GameVectorEnv else {}))
 
 
-def game_of_object(env: Any) -> Game:
+def game_of_object(env: object) -> Game:
     """The game of an environment, a class or function that makes one, a list of either, or a vector environment.
 
     A class or function makes one environment per game; an environment object plays one game.

@@ -68,7 +68,7 @@ class AgentSpaces:
         return tuple(Head(head.name, size) for head, size in zip(first.heads, sizes, strict=True))
 
     def write(
-        self, seat: int, seen: Any, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]
+        self, seat: int, seen: object, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]
     ) -> None:
         """Write what a seat sees and its legal actions."""
         given = self._observations[seat].mask(seen)
@@ -213,7 +213,7 @@ def _make(parallel: bool, environment: str, **options: Any) -> Env:
         return checked(function(**options), f"pettingzoo:{environment}")
 
 
-def checked(env: Any, id: str) -> Env:
+def checked(env: object, id: str) -> Env:
     """`env`, if it is an environment of PettingZoo.
 
     Raises:
@@ -300,7 +300,9 @@ def _trial(env: Env, players: int) -> tuple[Reward, float]:
     return ("zero_sum" if np.any(returns) and np.allclose(returns.sum(1), 0) else "general"), seconds
 
 
-def _draw(space: gymnasium.spaces.Space[Any], seen: Any, info: Mapping[str, Any], random: np.random.Generator) -> Any:
+def _draw(
+    space: gymnasium.spaces.Space[Any], seen: object, info: Mapping[str, Any], random: np.random.Generator
+) -> Any:
     mask = seen.get(MASK) if isinstance(seen, dict) else None
     mask = info.get(MASK) if mask is None else mask
     if mask is not None and isinstance(space, gymnasium.spaces.Discrete):

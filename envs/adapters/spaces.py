@@ -118,18 +118,18 @@ class Observations:
         places: list[Any] = [...] if self._whole else [slice(s.start, s.start + s.length) for s in segments]
         self._parts = [(leaf.space, leaf.path, place) for leaf, place in zip(self._leaves, places, strict=True)]
 
-    def mask(self, value: Any) -> Any:
+    def mask(self, value: object) -> Any:
         """The legal actions that an observation holds; None: the space has no key for them, or the observation leaves it out."""
         return value.get(self._mask_key) if self._mask_key is not None and isinstance(value, Mapping) else None
 
-    def write(self, value: Any, out: NDArray[Any]) -> None:
+    def write(self, value: object, out: NDArray[Any]) -> None:
         """Write `value` to `out` of `spec.shape`.
 
         Raises:
             OptionError: it is not of the space, or not finite.
         """
         try:
-            seen = value if self._inner is None else value[self._inner]
+            seen = _at(value, () if self._inner is None else (self._inner,))
             finite = [_write(space, _at(seen, path), out[place]) for space, path, place in self._parts]
         except (TypeError, ValueError, KeyError, IndexError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else error

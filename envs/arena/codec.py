@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError
 
@@ -134,7 +134,7 @@ def _is_plain(value: Any) -> bool:
     return type(value) in (float, int, bool)
 
 
-def decode(heads: Any, bins: str | int | Sequence[int] = "default") -> Action:
+def decode(heads: ArrayLike, bins: str | int | Sequence[int] = "default") -> Action:
     """The action at the centres of the bins: plain values for heads (7,), arrays (...) for heads (..., 7).
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from ludory.envs.facts import GameFacts, ObservationSpec
 from ludory.envs.game import Game
 from ludory.errors import IllegalActionError, NotResetError, OptionError
+
+if TYPE_CHECKING:
+    from .protocol import Array
 
 
 def checked_num_games(num_games: object) -> int:
@@ -41,7 +44,7 @@ def checked_rows(rows: ArrayLike, count: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(array, np.int64)
 
 
-def distinct_rows(rows: Any, count: int) -> NDArray[np.int64]:
+def distinct_rows(rows: ArrayLike, count: int) -> NDArray[np.int64]:
     """Like `checked_rows`, but refuse rows that occur twice."""
     array = checked_rows(rows, count)
     if array.size and np.bincount(array).max() > 1:
@@ -60,7 +63,7 @@ def checked_seats(seat: ArrayLike, count: int, facts: GameFacts) -> NDArray[np.i
 
 
 def check_actions(
-    facts: GameFacts, shape: tuple[int, ...], dtype: Any, integers: bool, count: int, one_seat: bool = False
+    facts: GameFacts, shape: tuple[int, ...], dtype: object, integers: bool, count: int, one_seat: bool = False
 ) -> None:
     """Refuse actions of a wrong shape or dtype for `count` games; with `one_seat`, actions of one seat of each game."""
     parts, all_seats = facts.action_size, facts.simultaneous and not one_seat
@@ -163,7 +166,7 @@ def filled(out: Values | None, values: Values) -> Values:
     return out
 
 
-def check_out(out: Any, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+def check_out(out: Array, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Refuse an array `out` that a result of this shape and dtype cannot be written to."""
     found = tuple(getattr(out, "shape", ())), getattr(out, "dtype", type(out).__name__)
     contiguous = out.is_contiguous() if hasattr(out, "is_contiguous") else found[0] == () or out.flags.c_contiguous

@@ -165,7 +165,7 @@ class _LoadedKernel:
             raise RuntimeError(f"the GPU refused a kernel: {code.name}")
 
 
-def argument_words(argument: Any) -> bytes:
+def argument_words(argument: DeviceState | Tensor | int) -> bytes:
     """An argument of a kernel as the 8-byte words that code compiled by Numba takes.
 
     Of an array: two that stay 0, entries, bytes of an entry, address, shape, and bytes from entry to entry along each axis.
@@ -190,7 +190,7 @@ class SimulatedDevice:
         _numba_cuda().jit(kernel)[grid](*map(_in_simulator, args))
 
 
-def _in_simulator(argument: Any) -> Any:
+def _in_simulator(argument: DeviceState | Tensor | int) -> Any:
     if isinstance(argument, DeviceState):
         return tuple(map(Tensor.numpy, argument.tensors))
     return argument.numpy() if isinstance(argument, Tensor) else argument
@@ -201,7 +201,7 @@ def signature(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(map(_numba_type, args))
 
 
-def _numba_type(argument: Any) -> Any:
+def _numba_type(argument: DeviceState | Tensor | int) -> Any:
     import numba
 
     types: Any = numba.types
@@ -210,7 +210,7 @@ def _numba_type(argument: Any) -> Any:
     return _array_type(*_kind(argument)) if isinstance(argument, Tensor) else types.int64
 
 
-def _kind(argument: Any) -> Any:
+def _kind(argument: DeviceState | Tensor | int) -> Any:
     """What the type of an argument depends on. A tensor that is not contiguous may have any strides (layout A)."""
     if isinstance(argument, DeviceState):
         return argument.kind

@@ -219,12 +219,11 @@ class KernelEngine(EngineBase):
 
     def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
-        part = rows is not None
-        rows = distinct_rows(rows, self.num_games) if part else self._all
-        chosen = self._checked_actions(actions, rows)
-        if part:
+        played = self._all if rows is None else distinct_rows(rows, self.num_games)
+        chosen = self._checked_actions(actions, played)
+        if rows is not None:
             self._records["rewards"] = 0
-        self.run(self._bound.step_rows, len(rows), *self.kernel_state, rows, chosen, self._masks)
+        self.run(self._bound.step_rows, len(played), *self.kernel_state, played, chosen, self._masks)
 
     def play(self, actions: ArrayLike, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
         """Step, and return masks and observations of the seats to move; see `Engine.play`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import signal
@@ -79,12 +80,14 @@ def _padded(spec: ArraySpec, count: int) -> int:
     return -(-int(np.dtype(spec.dtype).itemsize * count * np.prod(spec.shape, dtype=np.int64)) // 64) * 64
 
 
-def arrays_in(memory: Any, layout: Mapping[str, ArraySpec], count: int) -> dict[str, NDArray[Any]]:
+def arrays_in(
+    memory: bytearray | ctypes.Array[ctypes.c_byte], layout: Mapping[str, ArraySpec], count: int
+) -> dict[str, NDArray[Any]]:
     """The arrays (count, *shape) of `layout`, one after another in a buffer."""
     arrays, start = {}, 0
     for name, spec in layout.items():
         size = int(np.prod(spec.shape, dtype=np.int64)) * count
-        arrays[name] = np.frombuffer(memory, spec.dtype, size, start).reshape(count, *spec.shape)
+        arrays[name] = np.frombuffer(memoryview(memory), spec.dtype, size, start).reshape(count, *spec.shape)
         start += _padded(spec, count)
     return arrays
 
@@ -207,7 +210,7 @@ class EnvironmentBlock:
 
 def work(
     connection: Connection,
-    memory: Any,
+    memory: bytearray | ctypes.Array[ctypes.c_byte],
     layout: Mapping[str, ArraySpec],
     names: Sequence[str],
     count: int,

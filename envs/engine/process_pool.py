@@ -131,8 +131,7 @@ class ProcessPool:
         self._late: set[int] = set()  # workers that have not answered yet
         size = array_bytes(self._layout, self._count)
         if workers == 0:
-            memory: Any = bytearray(size)
-            self.arrays = arrays_in(memory, self._layout, self._count)
+            self.arrays = arrays_in(bytearray(size), self._layout, self._count)
             self.block = (
                 self._factories.make(0, self._count, self.arrays)
                 if isinstance(self._factories, GameBlocks)

@@ -13,6 +13,7 @@ from ludory.envs.facts import GameFacts
 from ludory.envs.game import Game
 from ludory.envs.parts import State
 
+# Any, since a union would ask every caller of an engine which of the two it holds before it indexes or writes.
 Array = Any
 """A NumPy array on the CPU, a torch tensor on CUDA."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs import (
     EPISODE,
@@ -37,7 +37,7 @@ TRIES = 10_000
 Maps = NDArray[np.int8]
 
 
-def read_map(rows: Any) -> Maps:
+def read_map(rows: str | Iterable[object]) -> Maps:
     """int8 [N, N]: codes of a map written as rows of S, F, H and G, such as ["SFH", "FFF", "HFG"].
 
     Raises:
@@ -54,7 +54,7 @@ def read_map(rows: Any) -> Maps:
     return room
 
 
-def checked_maps(name: str, given: Any, size: int) -> Maps:
+def checked_maps(name: str, given: ArrayLike, size: int) -> Maps:
     """int8 [n, N, N]: `given`, one map or many, as codes.
 
     Raises:
@@ -100,7 +100,7 @@ def start_fields(size: int, given: Mapping[str, Any], count: int) -> dict[str, N
     return fields
 
 
-def _players(cells: Maps, given: Any, count: int) -> NDArray[np.int16]:
+def _players(cells: Maps, given: ArrayLike, count: int) -> NDArray[np.int16]:
     players, flat = integer_array("player", given), cells.reshape(count, -1)
     if players.shape not in ((), (count,)) or (players < 0).any() or (players >= flat.shape[1]).any():
         raise OptionError(f"player={given!r}: must be a cell 0..{flat.shape[1] - 1}, one or {count} of them")
@@ -110,7 +110,7 @@ def _players(cells: Maps, given: Any, count: int) -> NDArray[np.int16]:
     return players.astype(np.int16)
 
 
-def map_hash(room: Any) -> int:
+def map_hash(room: ArrayLike) -> int:
     """`ludory.envs.rooms.room_hash` of a map [N, N]."""
     return room_hash([np.asarray(room, np.uint8)])
 

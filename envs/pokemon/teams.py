@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from ludory.errors import OptionError
 
@@ -47,7 +47,7 @@ class TeamBank(NamedTuple):
         return teams[bits % len(teams)] if teams else None
 
 
-def team_bank(format: BattleFormat, teams: Any) -> TeamBank:
+def team_bank(format: BattleFormat, teams: object) -> TeamBank:
     """The teams of `teams=`: a folder, a file, or a list of exports or packed teams; or a pair of these, one for each seat.
 
     Raises:
@@ -68,7 +68,7 @@ def team_bank(format: BattleFormat, teams: Any) -> TeamBank:
     return TeamBank((checked[seats[0]], checked[seats[-1]]))
 
 
-def _is_pair(teams: Any) -> bool:
+def _is_pair(teams: object) -> TypeGuard[Sequence[object]]:
     """Whether `teams` names the teams of each seat: two paths, or two lists."""
     if not isinstance(teams, Sequence) or isinstance(teams, str) or len(teams) != 2:
         return False
@@ -79,7 +79,7 @@ def _is_team(text: str) -> bool:
     return "\n" in text.strip() or text.count("|") >= _PACKED_BARS
 
 
-def _texts(teams: Any) -> Iterable[TeamText]:
+def _texts(teams: object) -> Iterable[TeamText]:
     if isinstance(teams, str | Path):
         if _is_team(str(teams)):
             yield from _split("teams", str(teams))

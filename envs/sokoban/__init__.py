@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs import Analysis, Game, GameFacts, Head, Kernels, Look, Rules, State, check_choice, read_options
 from ludory.errors import OptionError
@@ -24,7 +25,7 @@ from .text import codec
 __all__ = ["SokobanOptions", "dead", "make_game"]
 
 
-def make_game(preset: str = "simple", rooms: Any = None, levels: str = "", **options: Any) -> Game:
+def make_game(preset: str = "simple", rooms: ArrayLike | Path | None = None, levels: str = "", **options: Any) -> Game:
     """Make Sokoban.
 
     Args:

@@ -211,7 +211,7 @@ def read_bank(path: str | Path) -> RoomFile:
     return bank._replace(codes=rooms)
 
 
-def given_rooms(rooms: ArrayLike) -> NDArray[np.uint8]:
+def given_rooms(rooms: ArrayLike | Path) -> NDArray[np.uint8]:
     """Rooms (n, R, C) from an array of codes, a bank (.npz), packed levels, a level file, or a folder of level files.
 
     Raises:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ludory.envs.engine.protocol import Array
 from ludory.envs.engine.storage import aligned_empty
@@ -35,6 +36,16 @@ class ArrayStep(NamedTuple):
     """(N,) bool."""
     truncated: Any
     """(N,) bool."""
+
+
+class SupportsDLPack(Protocol):
+    """An array of any library that exchanges arrays by DLPack."""
+
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
+        """The array as a capsule."""
+
+    def __dlpack_device__(self) -> Any:
+        """Kind and number of its device."""
 
 
 class ArrayGames(CopiedWhole):
@@ -68,7 +79,7 @@ class ArrayGames(CopiedWhole):
         self._convert = _converter(library)
         self.engine = make_engine(game, num_games, device, seed, **options)
 
-    def reset(self, rows: Any = None) -> ArrayStep:
+    def reset(self, rows: ArrayLike | SupportsDLPack | None = None) -> ArrayStep:
         """Start games in all rows, or where `rows` (N,) bool is True."""
         chosen = None if rows is None else self._taken(rows)
         self.engine.reset(
@@ -76,7 +87,7 @@ class ArrayGames(CopiedWhole):
         )
         return self._step()
 
-    def step(self, actions: Any) -> ArrayStep:
+    def step(self, actions: ArrayLike | SupportsDLPack) -> ArrayStep:
         """Play actions of any library, integers (N,) for one head, (N, H) for several, (N, P, H) in simultaneous games.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import gymnasium as gym
 import numpy as np
@@ -13,13 +13,16 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from ludory.envs.engine.protocol import Engine
+from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.facts import GameFacts, ObservationSpec
 from ludory.envs.game import Game
 from ludory.envs.parts import State
 from ludory.envs.pictures import svg_picture
 from ludory.errors import IllegalActionError, OptionError, RenderModeError
 from ludory.frames.raster import Camera
+
+Parts: TypeAlias = tuple[NDArray[np.int8], ...]
+"""Masks or probabilities as the spaces of Gymnasium take them: an array per head."""
 
 
 class CopiedWhole:
@@ -35,7 +38,7 @@ class HeadsSpace(MultiDiscrete):
     Every head has a legal value, so a sample under a legal mask is legal.
     """
 
-    def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
+    def sample(self, mask: NDArray[Any] | Parts | None = None, probability: Parts | None = None) -> NDArray[np.int64]:
         """A random action (H,), legal under `mask` if one is given: flat (A,), or one array per head."""
         if isinstance(mask, np.ndarray):
             mask = tuple(np.split(mask.astype(np.int8), np.cumsum(self.nvec)[:-1]))
@@ -49,7 +52,7 @@ class HeadsBatchSpace(Box):
         self.nvec = single.nvec
         super().__init__(0, np.tile(single.nvec - 1, (count, 1)), dtype=np.int64, seed=seed)
 
-    def sample(self, mask: Any = None, probability: Any = None) -> NDArray[Any]:
+    def sample(self, mask: Array | None = None, probability: None = None) -> NDArray[Any]:
         """Random actions (n, H), legal under `mask` (n, A) if one is given."""
         if mask is None:
             return super().sample(mask, probability)
@@ -59,20 +62,20 @@ class HeadsBatchSpace(Box):
 class ActionBatchSpace(MultiDiscrete):
     """Actions int64 (n,) of n rows with one head; `sample` also accepts the legal masks (n, A) that views return."""
 
-    def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
+    def sample(self, mask: Array | Parts | None = None, probability: Parts | None = None) -> NDArray[np.int64]:
         """Random actions (n,), legal under `mask` if one is given: (n, A), or a tuple as of `MultiDiscrete`."""
         if mask is None or isinstance(mask, tuple):
             return super().sample(mask, probability)
         return legal_samples(self.np_random, mask, self.nvec[:1])[:, 0]
 
 
-def legal_samples(generator: np.random.Generator, mask: Any, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def legal_samples(generator: np.random.Generator, mask: Array, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Random actions (n, H), each value uniform among those of its head that `mask` (n, A) has; A is the sum of the head sizes.
 
     Raises:
         OptionError: the mask has another shape.
     """
-    allowed = np.asarray(mask if isinstance(mask, np.ndarray) else mask.cpu())
+    allowed = on_host(mask)
     if allowed.ndim != 2 or allowed.shape[1] != sizes.sum():
         raise OptionError(f"mask: must be an array (n, {sizes.sum()}) such as info['action_mask'], got {allowed.shape}")
     keys = (1 - generator.random(allowed.shape)) * allowed  # above 0 where legal; each is the largest equally often
@@ -111,7 +114,7 @@ def mask_space(length: int) -> Box:
     return Box(0, 1, (length,), np.int8)
 
 
-def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
+def action_row(facts: GameFacts, action: object) -> NDArray[Any]:
     """An action as (1,) for one head, (1, H) for several, float32 (1, D) for continuous actions. The engine checks whether it is legal.
 
     Raises:
@@ -122,12 +125,12 @@ def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
         if numbers.shape != (facts.action_size,) or numbers.dtype.kind not in "fiu":
             raise IllegalActionError(f"{facts.name}: action must be {facts.action_size} numbers, got {action!r}")
         return numbers.astype(np.float32)[None]
-    heads = len(facts.heads)
+    heads, given = len(facts.heads), cast("Any", action)
     try:
         if heads == 1:  # an array or tensor of one integer is that integer
-            only = action[0] if getattr(action, "shape", None) == (1,) else action
+            only = given[0] if getattr(given, "shape", None) == (1,) else given
             return np.array([operator.index(only)], np.int64)
-        chosen = np.array([[operator.index(value) for value in action]], np.int64)
+        chosen = np.array([[operator.index(value) for value in given]], np.int64)
     except (TypeError, OverflowError):
         chosen = np.empty(0, np.int64)
     if chosen.shape != (1, heads):

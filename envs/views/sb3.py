@@ -68,7 +68,7 @@ class GameVecEnv(CopiedWhole, VecEnv):
         self._seed = int(np.random.default_rng().integers(2**62)) if seed is None else seed
         return [self._seed] * self.num_envs
 
-    def set_options(self, options: Any = None) -> None:
+    def set_options(self, options: dict[str, Any] | list[dict[str, Any]] | None = None) -> None:
         """Set the options of the game for the next reset, one dict for all rows (its arrays have an entry per row).
 
         Raises:

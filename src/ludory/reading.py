@@ -17,6 +17,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 from .errors import DataError, OptionError
 
 if TYPE_CHECKING:  # not needed to read JSON: importing it takes time
+    from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
 __all__ = [
@@ -269,7 +270,7 @@ def read_json(file: str | Path, finite: bool = False) -> Any:
     return parse_json(text, finite)
 
 
-def check_plain(record: Any, but: Collection[str] = ()) -> None:
+def check_plain(record: DataclassInstance, but: Collection[str] = ()) -> None:
     """Check that the int, float, str and bool fields of a dataclass have their types and are finite; `but` names fields to skip.
 
     Raises:

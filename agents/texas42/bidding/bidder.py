@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class BidderAgent(Bidding):
     def __init__(
         self,
         game: Game,
-        play: Any = "texas42/pimc",
+        play: object = "texas42/pimc",
         mode: Mode = "calibrated",
         samples: int = 50,
         threshold: float = 0.5,

@@ -62,7 +62,7 @@ class PimcAgent(SeatAgent):
         seen = on_host(engine.observe(seat, rows))
         return np.array(self._actions(state, rows, seat, masks, [self._key(one) for one in seen]), np.int64)
 
-    def decide(self, seat: Seat, own: Any) -> int:
+    def decide(self, seat: Seat, own: object) -> int:
         """A bid, a declaration, or a tile, read from a world that the seat cannot distinguish from the game."""
         key = self._key(seat.observation)
         world = on_cpu(seat.worlds(1, key).state)

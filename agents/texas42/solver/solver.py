@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs import State, bind, run_parts
 from ludory.envs.texas42.tiles import ALL_TILES, COUNT, COUNTING, DECLARATIONS, NELLO_HIGH
@@ -51,12 +51,14 @@ class Positions(NamedTuple):
         return Positions(*(part[k : k + 1] for part in self))  # type: ignore[arg-type]
 
 
-def positions(held: Any, decl: Any, leader: Any, trick: Sequence[int] = (), bidder: Any = 0) -> Positions:
+def positions(
+    held: ArrayLike, decl: ArrayLike, leader: ArrayLike, trick: Sequence[int] = (), bidder: ArrayLike = 0
+) -> Positions:
     """Positions from masks (n, 4) or (4,); scalars are broadcast."""
     hands = np.atleast_2d(np.asarray(held, np.int32))
     count = len(hands)
 
-    def column(value: Any) -> NDArray[np.int64]:
+    def column(value: ArrayLike) -> NDArray[np.int64]:
         return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.int64), (count,)))
 
     lying = np.full((count, 3), -1, np.int64)
@@ -64,7 +66,7 @@ def positions(held: Any, decl: Any, leader: Any, trick: Sequence[int] = (), bidd
     return _checked(Positions(np.ascontiguousarray(hands), column(leader), lying, column(decl), column(bidder)))
 
 
-def positions_of(state: State, rows: Any = slice(None)) -> Positions:
+def positions_of(state: State, rows: ArrayLike | slice = slice(None)) -> Positions:
     """The positions of games that are being played, all or `rows`, from their state on the CPU."""
     parts = state.leader[rows], state.trick[rows, :3], state.decl[rows], state.bidder[rows]
     columns = (np.ascontiguousarray(part, np.int64) for part in parts)
@@ -133,7 +135,7 @@ class Solver:
         self._run("value_rows", given, values)
         return values
 
-    def q_values(self, given: Positions, only: Any = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    def q_values(self, given: Positions, only: ArrayLike = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """V (n,), and Q (n, 28) of every tile that may be played; `ILLEGAL` for the others.
 
         only: mask of the tiles to evaluate, one or (n,); V is then the best of these.
@@ -142,7 +144,7 @@ class Solver:
         self._run("q_rows", given, np.full(len(values), only, np.int64), values, q)
         return values, q
 
-    def makes(self, given: Positions, bid: Any, banked: Any = 0) -> NDArray[np.bool_]:
+    def makes(self, given: Positions, bid: ArrayLike, banked: ArrayLike = 0) -> NDArray[np.bool_]:
         """(n,) whether the bidder's side makes its bid.
 
         Args:
@@ -155,7 +157,7 @@ class Solver:
         self._run("at_least_rows", given, bounds, answers)
         return answers ^ flip
 
-    def make_after(self, given: Positions, bid: Any, banked: Any = 0) -> NDArray[np.bool_]:
+    def make_after(self, given: Positions, bid: ArrayLike, banked: ArrayLike = 0) -> NDArray[np.bool_]:
         """(n, 28) whether the bidder's side makes its bid after each tile; False for those that may not be played."""
         bounds, flip = _bounds(given, bid, banked)
         answers = np.zeros((len(given.held), 28), np.int8)
@@ -183,7 +185,7 @@ def points_left(given: Positions) -> NDArray[np.int64]:
     return np.asarray(tricks + counts, np.int64)
 
 
-def _bounds(given: Positions, bid: Any, banked: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _bounds(given: Positions, bid: ArrayLike, banked: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Lower bound of V for Team 0 to make its bid, or, if flipped, for Team 1 to fail."""
     need = np.minimum(np.asarray(bid, np.int64), 42) - np.asarray(banked, np.int64)
     bound = 2 * need - points_left(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from rich.console import RenderableType
@@ -103,7 +104,7 @@ class Texas42Oracle(SupervisedAlgorithm):
         return NetworkAgent(game, self.policy, self.id, worlds, open_hands, policy, seed)
 
 
-def open_network(file: Any, device: str = "cpu") -> Texas42Oracle:
+def open_network(file: str | Path, device: str = "cpu") -> Texas42Oracle:
     """The model of a checkpoint.
 
     Raises:

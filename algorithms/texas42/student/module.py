@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +15,7 @@ from ludory.algorithms import Course, SupervisedModule
 from ludory.algorithms.offline.batches import own_share
 from ludory.algorithms.offline.supervised_module import VALIDATION_ROWS
 
+from .config import Texas42StudentConfig
 from .data import StudentData, batches
 
 DECISIONS, BLUNDER = 28, 10
@@ -36,7 +36,7 @@ class StudentModule(SupervisedModule):
         self,
         policy: TranscriptTransformer,
         optimizer: Optimizer,
-        config: Any,
+        config: Texas42StudentConfig,
         training: StudentData,
         validation: StudentData,
         course: Course,

@@ -15,11 +15,11 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, SupportsIndex, TypeAlias
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .checked_cache import CheckedCache, NotCompiledError, compiled_elsewhere
 
@@ -86,7 +86,11 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*nested)
 
 
-def widened(value: Any) -> Any:
+Index: TypeAlias = "SupportsIndex | slice | tuple[SupportsIndex | slice, ...]"
+"""What a kernel writes in brackets after an array."""
+
+
+def widened(value: np.generic) -> np.generic:
     """A number read from an array as compiled code computes with it: integers and floats in 64 bits."""
     kind, size = value.dtype.kind, value.dtype.itemsize
     if size < 8 and kind in "iu":
@@ -111,21 +115,21 @@ class WideArray:
     def __repr__(self) -> str:
         return repr(self.array)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.array, dtype, copy=copy)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.array, name)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         value = self.array[index]
         return WideArray(value) if isinstance(value, np.ndarray) else widened(value)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: ArrayLike) -> None:
         self.array[index] = value
 
 
-def wide(value: Any) -> Any:
+def wide(value: object) -> Any:
     """`value` for plain Python: arrays as `WideArray`, records as an object that has their fields as attributes."""
     if isinstance(value, tuple):
         return tuple(map(wide, value)) if type(value) is tuple else type(value)(*map(wide, value))
@@ -166,7 +170,7 @@ class PlainUntilCompiled:
     Batches of more games are played by `kernel`, which is compiled where it has to be.
     """
 
-    def __init__(self, kernel: Any, patience: Patience) -> None:
+    def __init__(self, kernel: Callable[..., Any], patience: Patience) -> None:
         self.kernel, self._patience = kernel, patience
         self.__name__: str = kernel.__name__
         self.compiled = False
@@ -205,7 +209,7 @@ class PlainUntilCompiled:
             self._patience.left -= time.thread_time() - started
 
 
-def kept_on_disk(kernel: Any) -> Path | None:
+def kept_on_disk(kernel: object) -> Path | None:
     """The file that is there once the kernel was compiled and kept; None for kernels of notebooks and closures, which no file keeps."""
     kept = getattr(kernel, "_cache", None)
     return kept.index if isinstance(kept, CheckedCache) else None

@@ -54,10 +54,11 @@ def as_typed_default(option: Option, value: object) -> Any:
     return ",".join(map(str, value)) if option.kind is None and isinstance(value, tuple) else value
 
 
-def field_value(chosen: Any, name: str) -> Any:
+def field_value(chosen: object, name: str) -> Any:
     """A field of a dataclass, or of one in its fields."""
     if hasattr(chosen, name):
         return getattr(chosen, name)
+    assert is_dataclass(chosen)
     return next(
         field_value(inner, name)
         for one in fields(chosen)

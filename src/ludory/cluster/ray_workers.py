@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 import cloudpickle
@@ -159,7 +160,8 @@ class RayWorkers:
 class RayActor:
     """As `Actor`, in a process of its own."""
 
-    def __init__(self, ray: Any, handle: Any) -> None:
+    # Ray gives the handle of an actor its methods while it runs.
+    def __init__(self, ray: ModuleType, handle: Any) -> None:
         self._ray, self._handle = ray, handle
 
     def call(self, method: str, *args: Any) -> RayPending:
@@ -174,7 +176,7 @@ class RayActor:
 class RayPending:
     """As `Pending`."""
 
-    def __init__(self, ray: Any, ref: Any) -> None:
+    def __init__(self, ray: ModuleType, ref: object) -> None:
         self._ray, self.ref = ray, ref
 
     def result(self) -> Any:
@@ -194,7 +196,7 @@ class RayPending:
 class RayLent:
     """As `Lent`."""
 
-    def __init__(self, ref: Any) -> None:
+    def __init__(self, ref: object) -> None:
         self._ref = ref
 
     def get(self) -> Any:

@@ -126,13 +126,14 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written in a header")
 
 
-def header_from_json(content: Any, file: object) -> TrajectoryHeader:
+def header_from_json(content: object, file: object) -> TrajectoryHeader:
     """The inverse of `header_to_json`.
 
     Raises:
         DataError: the content is not a header, or has another schema version.
     """
-    found = content.get("schema_version") if isinstance(content, dict) else None
+    told: dict[str, Any] = content if isinstance(content, dict) else {}
+    found = told.get("schema_version")
     if type(found) is not int or found != SCHEMA_VERSION:
         raise DataError(
             f"{file}, field 'schema_version': got {shown(found)}, this version of ludory reads {SCHEMA_VERSION}; "
@@ -140,17 +141,17 @@ def header_from_json(content: Any, file: object) -> TrajectoryHeader:
         )
     try:
         known = {one.name for one in fields(TrajectoryHeader)}
-        spec = content["observation"]
+        spec = told["observation"]
         header = TrajectoryHeader(
-            **{name: value for name, value in content.items() if name in known}
+            **{name: value for name, value in told.items() if name in known}
             | {
                 "observation": ObservationSpec(
                     **spec
                     | {"shape": tuple(spec["shape"]), "segments": tuple(Segment(*one) for one in spec["segments"])}
                 ),
-                "heads": tuple(Head(*one) for one in content["heads"]),
-                "agents": tuple(content["agents"]),
-                "extra_columns": tuple(ExtraColumn(*one) for one in content["extra_columns"]),
+                "heads": tuple(Head(*one) for one in told["heads"]),
+                "agents": tuple(told["agents"]),
+                "extra_columns": tuple(ExtraColumn(*one) for one in told["extra_columns"]),
             }
         )
         check_header(header)

@@ -99,9 +99,9 @@ class Playthrough:
         return np.stack([np.asarray(part).reshape(1, -1) for part in chosen], axis=1)
 
 
-def as_tuples(action: Any) -> Any:
+def as_tuples(action: object) -> Any:
     """An action (array or lists) as nested tuples of int."""
-    values = action.tolist() if hasattr(action, "tolist") else action
+    values: Any = action.tolist() if hasattr(action, "tolist") else action
     return tuple(as_tuples(value) for value in values) if isinstance(values, list | tuple) else int(values)
 
 
@@ -126,7 +126,7 @@ class Narrator:
 
     def __init__(self, game: Game, seat: int | None = None) -> None:
         self._game, self._seat = game, seat
-        self._before: State = None
+        self._before: State | None = None
 
     def __call__(self, engine: Engine, move: PlayedMove | None) -> str:
         """The move that led to the position of `engine`; "start" for None."""

@@ -229,14 +229,14 @@ def read_replay(file: str | Path) -> Replay:
     return replay_of_json(content, file)
 
 
-def replay_of_json(content: Any, name: str | Path) -> Replay:
+def replay_of_json(content: object, name: str | Path) -> Replay:
     """The replay that the JSON value of a file describes; `name` is that of the file, for errors.
 
     Raises:
         ReplayError: it is damaged or not a replay.
     """
     found = content.get("format") if isinstance(content, dict) else None
-    if found != FORMAT:
+    if not isinstance(content, dict) or found != FORMAT:
         raise ReplayError(f"{name} is not a replay: its format is {found!r}, must be {FORMAT!r}; {CURE}")
     try:
         return _replay(content)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import time_ns
 from typing import Any, NamedTuple
@@ -66,7 +66,7 @@ def as_json(files: Files) -> dict[str, dict[str, Any]]:
     return {name: one._asdict() for name, one in sorted(files.items())}
 
 
-def from_json(found: Any) -> Files:
+def from_json(found: Mapping[str, Any]) -> Files:
     """A list of files that was written.
 
     Raises:

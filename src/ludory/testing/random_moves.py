@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.facts import GameFacts
 
@@ -16,7 +16,7 @@ def head_parts(facts: GameFacts, masks: NDArray[np.bool_]) -> list[NDArray[np.bo
 
 
 def random_moves(
-    masks: NDArray[np.bool_], facts: GameFacts, generator: np.random.Generator, taste: Any = 0.0
+    masks: NDArray[np.bool_], facts: GameFacts, generator: np.random.Generator, taste: ArrayLike = 0.0
 ) -> NDArray[Any]:
     """Legal actions for masks (N, A) or (N, P, A), shaped as `Engine.step` takes them.
 
@@ -32,7 +32,7 @@ def random_moves(
             generator.normal(size=shape),
         )
         return np.clip(drawn.astype(np.float32), low, high)
-    wish = np.where(masks, taste + generator.gumbel(size=masks.shape), -np.inf)
+    wish = np.where(masks, np.add(taste, generator.gumbel(size=masks.shape)), -np.inf)
     chosen = np.stack([part.argmax(axis=-1) for part in head_parts(facts, wish)], axis=-1)
     return chosen[:, 0] if masks.ndim == 2 and len(facts.heads) == 1 else chosen
 

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.protocol import Array as EngineArray
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.facts import GameFacts
+from ludory.envs.parts import State
 from ludory.errors import ConformanceError
 
 from .random_moves import RandomMoves, head_parts
@@ -36,7 +38,7 @@ class Moment(NamedTuple):
         """(N,) bool."""
         return np.asarray(self.terminated | self.truncated)
 
-    def rows(self, rows: Any) -> Moment:
+    def rows(self, rows: Array | slice | list[int]) -> Moment:
         """Some of the games."""
         return Moment(*(part[rows] for part in self))
 
@@ -47,12 +49,12 @@ class Recording(NamedTuple):
     moments: list[Moment]
     actions: list[Array]
 
-    def rows(self, rows: Any) -> Recording:
+    def rows(self, rows: Array | slice | list[int]) -> Recording:
         """Some of the games."""
         return Recording([moment.rows(rows) for moment in self.moments], [a[rows] for a in self.actions])
 
 
-def to_numpy(array: Any) -> Array:
+def to_numpy(array: EngineArray) -> Array:
     """A copy of an engine's array (a torch tensor on CUDA) as a NumPy array."""
     return np.array(array.cpu() if hasattr(array, "cpu") else array)
 
@@ -146,7 +148,7 @@ def segment_place(facts: GameFacts, entry: int) -> str:
     return f"entry {entry}"
 
 
-def same_state(got: Any, expected: Any, where: str, ignore: Iterable[str] = ()) -> None:
+def same_state(got: State, expected: State, where: str, ignore: Iterable[str] = ()) -> None:
     """Raise ConformanceError if a field of two states differs by a bit; the engine that an external state points to is no data."""
     for name in (name for name in expected._fields if name not in {"engine", *ignore}):
         mine, theirs = to_numpy(getattr(got, name)), to_numpy(getattr(expected, name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,12 +71,12 @@ class ScriptedPlayer:
     def initial_memory(self, rows: int) -> None:
         """None."""
 
-    def choose(self, engine: Engine, seat: int, rows: Array, memory: Any) -> Array:
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: None) -> Array:
         """The next recorded move in each of `rows`, or a random one."""
         masks = to_numpy(engine.legal())[rows]
         mine = masks[:, seat] if masks.ndim == 3 else masks
         drawn = random_moves(mine, self._facts, self._generator)
         return np.stack([next(self._moves[row], move) for row, move in zip(rows, drawn, strict=True)])
 
-    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Any) -> None:
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: None) -> None:
         """Does nothing."""

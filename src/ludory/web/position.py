@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ludory.envs.make import make_engine, make_game
 from ludory.envs.pictures import svg_picture
 from ludory.envs.seats.table import first_legal
 from ludory.errors import OptionError
+
+if TYPE_CHECKING:
+    from .tables import GameTable
 
 _DATA_ACTION = re.compile(r' data-action="([0-9a-z: ]*)"')
 
@@ -81,14 +84,14 @@ class TablePosition:
             return [int(on_host(self.engine.to_move)[0])]
         return [int(seat) for seat in np.flatnonzero(on_host(self.engine.deciding)[0])]
 
-    def play(self, seat: int, action: Any) -> None:
+    def play(self, seat: int, action: int | tuple[Any, ...]) -> None:
         """Play a move: seat and action as in `PlayedMove`."""
         self.engine.step(np.array(action, np.int64)[None])
         self.returns += on_host(self.engine.rewards)[0]
         move = PlayedMove(seat, action)
         for view, narrator in self._narrators.items():
             self._words[view].append(narrator(self.engine, move))
-        if seat == ALL_SEATS:
+        if seat == ALL_SEATS and isinstance(action, tuple):
             self.last_action = dict(enumerate(action))
         else:
             self.last_action[seat] = action
@@ -231,7 +234,7 @@ class TableBoard(NamedTuple):
     deciding: tuple[int, ...]
 
 
-def board_of(position: TablePosition, table: Any, seat: int | None) -> TableBoard:
+def board_of(position: TablePosition, table: GameTable, seat: int | None) -> TableBoard:
     """The board of `table` (a `GameTable`) at `position` as the person in `seat` sees it; None: an onlooker."""
     view = view_of(position, seat)
     may_choose = seat is not None and seat not in table.chosen
@@ -279,7 +282,7 @@ def _key(number: int, name: str) -> str:
     return ARROWS.get(name.casefold()) or (KEYS[number] if number < len(KEYS) else "")
 
 
-def _turn(position: TablePosition, table: Any, seat: int | None, waiting: tuple[int, ...]) -> str:
+def _turn(position: TablePosition, table: GameTable, seat: int | None, waiting: tuple[int, ...]) -> str:
     if position.over:
         return "The game is over."
     if table.problem:

@@ -145,6 +145,7 @@ class Refinement:
         join: the new value from the old one and the result of a piece.
     """
 
+    # Questions of all kinds are kept in one table, each with values of its own type.
     def __init__(
         self, start: Any, next_piece: Callable[[Any], Sequence[Any] | None], join: Callable[[Any, Any], Any]
     ) -> None:

@@ -12,6 +12,8 @@ from ludory.data.formats.known import known_formats
 from .options import GameId, GameOptions, Maybe, common_fields
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from ludory.envs.game import Game
 
 T = TypeVar("T")
@@ -48,6 +50,6 @@ def game_of(known: GameFormat, chosen: WithGame) -> Game | None:
     return chosen.make(id) if id else None
 
 
-def as_chosen(known: Known, chosen: object) -> Known:
+def as_chosen(known: Known, chosen: DataclassInstance) -> Known:
     """A format with what was typed of its options."""
     return replace(known, **common_fields(chosen, known))

@@ -18,6 +18,8 @@ from ludory.plugins.spec import parse_value
 from .parser import typed
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from ludory.cluster.placement import PlacedOn
     from ludory.envs.game import Game
 
@@ -128,7 +130,7 @@ class Placed:
         return PlacedOn(self.ray, self.address)
 
 
-def common_fields(chosen: Any, config: Any) -> dict[str, Any]:
+def common_fields(chosen: DataclassInstance, config: DataclassInstance | type[DataclassInstance]) -> dict[str, Any]:
     """What the options `chosen` say of the fields of the dataclass `config`, by name."""
     names = {field.name for field in fields(chosen)}
     return {field.name: getattr(chosen, field.name) for field in fields(config) if field.name in names}

@@ -99,7 +99,7 @@ def bank(argv: list[str]) -> int:
     else:
         own = {name: value for name in ("size", "boxes") if (value := getattr(chosen, name)) is not None}
         game = make_game(chosen.env, **own, **parse_options(chosen.option))
-        rooms = drawn_rooms(game, chosen.rooms, chosen.seed, chosen.split)["room"]
+        rooms = drawn_rooms(game, chosen.env, chosen.rooms, chosen.seed, chosen.split)["room"]
     hashes = room_hashes(rooms)
     if chosen.distinct:
         first = np.sort(np.unique(hashes, return_index=True)[1])

@@ -12,8 +12,12 @@ from ludory.cli.common import Count, parse
 from ludory.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from ludory.envs.game import Game
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +78,8 @@ def _read(name: str, count: int, seed: int, max_states: int) -> RoomSet:
         raise OptionError(f"{name}: no such file; `ludory sokoban bank --out {name}` writes one")
     spec = parse_spec(name)
     game = make_game(spec.name, *spec.args, **spec.kwargs)
-    if game.analysis.rooms is None:
-        raise OptionError(
-            f"{name}: neither a file nor a game with rooms; such games are Sokoban-v0, FrozenLake6-v0 ..."
-        )
-    drawn = drawn_rooms(game, count, seed, None)
+    drawn = drawn_rooms(game, name, count, seed, None)
+    assert game.analysis.rooms is not None  # else there would be none to draw
     return RoomSet(
         name,
         game.analysis.rooms.hashes(drawn),
@@ -86,10 +87,18 @@ def _read(name: str, count: int, seed: int, max_states: int) -> RoomSet:
     )
 
 
-def drawn_rooms(game: Any, count: int, seed: int, split: str | None) -> Any:
-    """Rooms of a game, from the seed on."""
+def drawn_rooms(game: Game, name: str, count: int, seed: int, split: str | None) -> Mapping[str, NDArray[Any]]:
+    """Rooms of a game that was typed as `name`, from the seed on.
+
+    Raises:
+        OptionError: it has no rooms.
+    """
     import numpy as np
 
+    if game.analysis.rooms is None:
+        raise OptionError(
+            f"{name}: neither a file nor a game with rooms; such games are Sokoban-v0, FrozenLake6-v0 ..."
+        )
     return game.analysis.rooms.draw(seed + np.arange(count), split)
 
 

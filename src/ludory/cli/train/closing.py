@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ludory.arguments import as_typed
 from ludory.cli.common.plugin_files import program
@@ -12,6 +12,7 @@ from ludory.errors import LudoryError
 from ludory.visible import visible
 
 if TYPE_CHECKING:
+    from ludory.algorithms.learner import Learner
     from ludory.algorithms.tuned.settings import TunedSettings
     from ludory.envs.game import Game
 
@@ -21,10 +22,10 @@ FEW = 20
 """Most games that are scored where the rules run elsewhere: thousands of them could take hours."""
 
 
-def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSettings | None) -> None:
+def print_closing(model: Learner, file: Path, done: int, games: int, tuned: TunedSettings | None) -> None:
     """Score the model, trained for `done` timesteps, in `games` games, if its agent can play here, and name the next commands."""
     game = model.game
-    if game.records.header is not None or not game.id or not callable(getattr(model, "as_agent", None)):
+    if game.records.header is not None or not game.id or not callable(as_agent := getattr(model, "as_agent", None)):
         return
     baseline = tuned.baseline if tuned else baseline_of(game)
     problem = ""
@@ -35,7 +36,7 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
     elif games:
         from ludory.agents.evaluation.beside import score_beside_baseline
 
-        found = score_beside_baseline(model.as_agent(), baseline, game, games, SEED)
+        found = score_beside_baseline(as_agent(), baseline, game, games, SEED)
         together = "each in all seats" if game.facts.reward == "shared" else "against each other"
         if game.facts.players == 1:
             together = "on the same games"

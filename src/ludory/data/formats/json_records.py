@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,11 +28,11 @@ class Problems:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.bad_games: set[Any] = set()
+        self.bad_games: set[Hashable] = set()
         self.of_no_game = 0
         """Number of problems that belong to no particular game."""
 
-    def add(self, place: str, field: str, got: object, allowed: str, game: Any = None) -> None:
+    def add(self, place: str, field: str, got: object, allowed: str, game: Hashable = None) -> None:
         """Note a problem; `game`: the game to leave out because of it, None if unknown."""
         self.texts.append(f"{place}, field {field!r}: got {got}, must be {allowed}")
         if game is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from ludory.atomic import atomic_file
 from ludory.data import Problems
@@ -16,6 +16,9 @@ from ludory.data.formats.battles import checked_trajectory
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, MOVES, num_actions
 from ludory.errors import DataError, OptionError
 from ludory.reading import check_finite, shown, unpacked
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 SCHEMA = 1
 MISSING = -1
@@ -234,12 +237,12 @@ def write_trajectories(path: str | Path, trajectories: Iterable[BattleTrajectory
     return count
 
 
-def write_content(handle: Any, content: Mapping[str, Any]) -> None:
+def write_content(handle: SupportsWrite[bytes], content: Mapping[str, Any]) -> None:
     """Write a JSON object as a line."""
     handle.write(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
-def packed(plain: Any, path: str | Path) -> Any:
+def packed(plain: IO[bytes], path: str | Path) -> gzip.GzipFile | _Plain:
     """A context with `write` of bytes into an open file, as gzip if the name ends in .gz."""
     if str(path).endswith(".gz"):
         return gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0)
@@ -249,7 +252,7 @@ def packed(plain: Any, path: str | Path) -> Any:
 class _Plain:
     """A file that its owner closes."""
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: IO[bytes]) -> None:
         self.write = handle.write
 
     def __enter__(self) -> _Plain:

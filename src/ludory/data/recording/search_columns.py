@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.data.columns import Columns, game_starts
 from ludory.data.header import ExtraColumn
-from ludory.envs.engine.protocol import Array
+from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.facts import GameFacts
 from ludory.envs.game import Game
 from ludory.envs.seats.player import Memory, Player
@@ -116,7 +116,7 @@ class SearchNotes:
         self._partners = [player.partner for player in players if isinstance(player, Searches)]
         self.columns = tuple(one for one in search_columns(game) if one not in (PREVIOUS, VALUE_KNOWN))
 
-    def __call__(self, engine: Any, seat: int, actions: Array, memory: Memory) -> dict[str, Any]:
+    def __call__(self, engine: Engine, seat: int, actions: Array, memory: Memory) -> dict[str, Any]:
         """Values (1, ...) of `columns` for the decision that `seat` has just made."""
         player, action, none = self._players[seat], int(actions[0]), self._game.facts.num_actions
         found, blueprint = None, action if any(player is one for one in self._partners) else None

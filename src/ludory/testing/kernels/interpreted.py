@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.binding.plain_kernels import Index, widened
 from ludory.envs.engine.binding.plain_kernels import interpreted as interpreted
-from ludory.envs.engine.binding.plain_kernels import widened
 from ludory.errors import ConformanceError
 
 
@@ -38,14 +38,15 @@ class GuardedField:
             raise ConformanceError(f"uses {self._name}.{name}: a kernel for game {self._row} may use that row only")
         return getattr(self._array, name)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         self._check(index, "reads")
         value = self._array[index]
         if isinstance(value, np.ndarray):
             return GuardedField(f"{self._name}[{index}]", value)
         return widened(value)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    # A kernel may write anything here: what does not fit is what this finds.
+    def __setitem__(self, index: Index, value: Any) -> None:
         self._check(index, "writes")
         kind = self._array.dtype
         if kind.kind in "iu" and not isinstance(value, slice | np.ndarray):
@@ -56,7 +57,7 @@ class GuardedField:
                 raise ConformanceError(f"writes {value} to {self._name}, which is {kind} and holds {low}..{high}")
         self._array[index] = value
 
-    def _check(self, index: Any, verb: str) -> None:
+    def _check(self, index: Index, verb: str) -> None:
         places = index if isinstance(index, tuple) else (index,)
         if self._row is not None and not _is_number(places[0]):
             raise ConformanceError(
@@ -73,7 +74,7 @@ class GuardedField:
                 raise ConformanceError(f"{verb} {self._name}[{_shown(places)}], outside its shape {self._array.shape}")
 
 
-def _is_number(place: Any) -> bool:
+def _is_number(place: object) -> TypeGuard[int | np.integer]:
     return isinstance(place, int | np.integer) and not isinstance(place, bool)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from anyio.to_thread import run_sync
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -32,7 +33,7 @@ class Study:
         OptionError: a part of the address is wrong.
     """
 
-    def __init__(self, opened: OpenedGame, query: Any, runs: Path | None) -> None:
+    def __init__(self, opened: OpenedGame, query: QueryParams, runs: Path | None) -> None:
         from ludory.envs.make import make_game
         from ludory.web.analysis.board import may_vary, read_variation, with_branch
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -14,7 +15,7 @@ from ludory.errors import OptionError
 from .runs import age
 
 if TYPE_CHECKING:
-    from ludory.data.viewing.game_rows import GameFilter
+    from ludory.data.viewing.game_rows import GameFilter, Sort
 
 SORTS = (("row", "as recorded"), ("score", "score"), ("length", "length"))
 
@@ -63,7 +64,7 @@ def games(request: Request) -> Response:
     return answer
 
 
-def read_filter(query: Any) -> GameFilter:
+def read_filter(query: QueryParams) -> GameFilter:
     """The filter in an address; empty fields filter nothing.
 
     Raises:
@@ -81,12 +82,12 @@ def read_filter(query: Any) -> GameFilter:
         _score(query, "high"),
         _number(query, "shortest"),
         _number(query, "longest"),
-        sort,
+        cast("Sort", sort),
         "down" in query,
     )
 
 
-def _score(query: Any, name: str) -> float | None:
+def _score(query: QueryParams, name: str) -> float | None:
     text = query.get(name, "").strip()
     try:
         return float(text) if text else None
@@ -94,7 +95,7 @@ def _score(query: Any, name: str) -> float | None:
         raise OptionError(f"{name}={text[:20]!r}: must be a number") from None
 
 
-def _number(query: Any, name: str) -> int | None:
+def _number(query: QueryParams, name: str) -> int | None:
     text = query.get(name, "").strip()
     if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise OptionError(f"{name}={text[:20]!r}: must be a whole number of at least 0")

@@ -56,7 +56,7 @@ def setup(request: Request) -> Response:
     return around.render(request, "_setup.html", setup=chosen)
 
 
-def setup_of(around: Any, id: str, seed: str = "", agent: str = "") -> dict[str, Any]:
+def setup_of(around: Surroundings, id: str, seed: str = "", agent: str = "") -> dict[str, Any]:
     """What the form for the game `id` shows: facts, seats, options, agents to suggest; `agent`: who sits in the other seats."""
     from ludory.agents.partners import default_partner
     from ludory.envs.make import make_game
@@ -123,7 +123,7 @@ class TableQuestion(NamedTuple):
     agents: list[str]
 
 
-def question_of_form(around: Any, texts: dict[str, str]) -> TableQuestion:
+def question_of_form(around: Surroundings, texts: dict[str, str]) -> TableQuestion:
     """Read the form of the first page.
 
     Raises:
@@ -139,7 +139,7 @@ def question_of_form(around: Any, texts: dict[str, str]) -> TableQuestion:
     return TableQuestion(game, options, read_seed(texts.get("seed", "")), seats)
 
 
-def _agent(texts: dict[str, str], seat: int, around: Any) -> str:
+def _agent(texts: dict[str, str], seat: int, around: Surroundings) -> str:
     """The agent of a seat from the form, with its options; "" for a person. Seats that the form lacks are as the one before."""
     number = max((other for other in range(seat + 1) if f"seat{other}" in texts), default=None)
     text = HUMAN if number is None else texts[f"seat{number}"].strip()
@@ -168,7 +168,7 @@ def _picture(id: str) -> str:
     return cover(id)
 
 
-def _recent_runs(around: Any) -> list[str]:
+def _recent_runs(around: Surroundings) -> list[str]:
     runs = around.settings.runs
     if runs is None or not runs.is_dir():
         return []

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -61,7 +62,7 @@ def compare(request: Request) -> Response:
     return answer
 
 
-def read_view(query: Any) -> CurveView:
+def read_view(query: QueryParams) -> CurveView:
     """How curves are drawn, from the address.
 
     Raises:

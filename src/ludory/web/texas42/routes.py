@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -52,7 +53,7 @@ def texas42_hand(request: Request) -> Response:
     return answer
 
 
-def read_tiles(query: Any) -> tuple[int, ...]:
+def read_tiles(query: QueryParams) -> tuple[int, ...]:
     """The tiles of an address: `tile=6-4` for each, or `tiles=6-4,5-5` together.
 
     Raises:

@@ -54,7 +54,9 @@ class _End(NamedTuple):
     died: bool
 
 
-def read_feedback(file: str | Path, flaws: Flaws, run: LiveRun | None = None, bins: Any = "seed") -> Feedback:
+def read_feedback(
+    file: str | Path, flaws: Flaws, run: LiveRun | None = None, bins: str | int | Sequence[int] = "seed"
+) -> Feedback:
     """Read the sequence of a stream. If `flaws` lists instead of stopping, the steps before the first flaw are kept, cut there.
 
     The outcome is that of the run's record. Where that is 0 or missing, it is that of `session_end`, where a death counts as -1.

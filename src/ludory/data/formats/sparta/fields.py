@@ -234,7 +234,7 @@ def _action(content: dict[str, Any], field: str, actions: int, mask: NDArray[np.
     if mask is not None and not mask[value]:
         legal = ", ".join(map(str, np.flatnonzero(mask)))
         raise FieldError(field, f"{value}, which is not legal", f"among {legal}")
-    return int(value)  # type: ignore[arg-type]
+    return value
 
 
 def _numbers(content: dict[str, Any], field: str, size: int) -> NDArray[np.float32] | None:
