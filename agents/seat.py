@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ludory.errors import OptionError
 
 from .agent import Agent
 
-Action = Any
+Action: TypeAlias = "int | NDArray[np.int64]"
 """int, or int64 (H,) in games with several heads."""
 
 
@@ -25,7 +25,7 @@ class SeatMove(NamedTuple):
     """A seat and the action it chose."""
 
     seat: int
-    action: Action
+    action: Any  # an `Action`; whoever reads it knows how many heads the game has
 
 
 class Seat:

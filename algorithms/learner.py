@@ -11,7 +11,7 @@ from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import Self
 
@@ -25,6 +25,11 @@ from ludory.data.header import header_from_json
 from ludory.envs.game import Game
 from ludory.envs.make import EnvLike, make_game
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+
+    from ludory.envs.views.sb3 import GameVecEnv
 
 
 class Learner(ABC):
@@ -202,14 +207,14 @@ class Learner(ABC):
         return deque(maxlen=EPISODES)
 
     @property
-    def observation_space(self) -> Any:
+    def observation_space(self) -> Space[Any]:
         """Gymnasium's space of what a seat sees."""
         from ludory.envs.views.common import observation_space
 
         return observation_space(self.game.facts.observation)
 
     @property
-    def action_space(self) -> Any:
+    def action_space(self) -> Space[Any]:
         """Gymnasium's space of a seat's actions."""
         from ludory.envs.views.common import action_space
 
@@ -220,7 +225,7 @@ class Learner(ABC):
         """Games that it trains on side by side."""
         return int(getattr(self.config, "num_envs", 1))
 
-    def get_env(self) -> Any:
+    def get_env(self) -> GameVecEnv:
         """A Stable-Baselines3 `VecEnv` of separate games, as many as it trains on, for callbacks that need one."""
         from ludory.envs.views import make_vector_env, to_sb3
 

@@ -27,7 +27,9 @@ class KnownPlayer(Player, Protocol):
 
     name: str
 
-    def action_probabilities(self, engine: Engine, seat: int, rows: NDArray[np.int64], memory: Memory) -> Any:
+    def action_probabilities(
+        self, engine: Engine, seat: int, rows: NDArray[np.int64], memory: Memory
+    ) -> NDArray[np.floating[Any]]:
         """(m, A): probabilities of the actions of `seat`, which is to move in the games `rows`; updates `memory` as `choose` does."""
 
 

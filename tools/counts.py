@@ -145,9 +145,9 @@ def count(modules: list[Source]) -> dict[str, list[str]]:
 
 
 def _bare(source: Source, node: Function) -> list[str]:
-    """Parameters of a function that are annotated with `Any` alone."""
-    named = (*node.args.args, *node.args.kwonlyargs)
-    bare = [one.arg for one in named if isinstance(one.annotation, ast.Name) and one.annotation.id == "Any"]
+    """Parameters of a function that are annotated with `Any` alone, or with `Any | None`."""
+    named = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+    bare = [one.arg for one in named if one.annotation and ast.unparse(one.annotation) in ("Any", "Any | None")]
     return [f"{source.name}:{node.lineno} {node.name}({name})" for name in bare]
 
 

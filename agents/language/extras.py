@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Literal, get_args
+from types import ModuleType
+from typing import Literal, get_args
 
 from ludory.errors import PluginError
 
@@ -14,7 +15,7 @@ BACKENDS: tuple[str, ...] = get_args(Backend)
 """What samples replies, see `make_generator`."""
 
 
-def needed(package: str, extra: str = "llm") -> Any:
+def needed(package: str, extra: str = "llm") -> ModuleType:
     """The module `package`.
 
     Raises:

@@ -82,6 +82,7 @@ class Policy(nn.Module):
         flat = self(observations.flatten(0, 1), None, None if seats is None else seats.flatten())
         return PolicyOutput(flat.logits.unflatten(0, starts.shape), flat.values.unflatten(0, starts.shape), None)
 
+    # Any, since a learner knows which of the two its game has.
     def distribution(self, logits: Tensor, mask: Tensor) -> Any:
         """`MaskedHeads` under a legal mask (..., A) bool; for continuous actions a `DiagonalGaussian` with means `logits`."""
         if self.box is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class KernelBlueprint(Blueprint):
         bot = self.agent.kernels
         return super()._kernels() | {"choose": bot.choose, "notice": bot.notice or notice_nothing}
 
-    def kernels(self, records: NDArray[Any]) -> Any:
+    def kernels(self, records: NDArray[Any]) -> ModuleType:
         """The compiled functions of `playout.py` for such records."""
         return self.bound(TEMPLATE, records)
 

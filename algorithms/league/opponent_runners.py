@@ -38,7 +38,7 @@ class SeatObservations:
         rows: these games only.
     """
 
-    def __init__(self, engine: Engine, rows: Any | None = None) -> None:
+    def __init__(self, engine: Engine, rows: ArrayLike | None = None) -> None:
         bits = engine.facts.observation.bits
         self.all_at_once = engine.facts.simultaneous
         seen = torch.as_tensor(engine.observe(None, rows, packed=bits)).flatten(2 if self.all_at_once else 1)

@@ -7,7 +7,7 @@ import json
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ClassVar
@@ -80,7 +80,7 @@ class FolderLearner(Learner):
             yield
 
     @abstractmethod
-    def opened_run(self, total: int) -> Any:
+    def opened_run(self, total: int) -> AbstractContextManager[object]:
         """A context in which `iterate` works on a new run, or on that of `folder`, up to `total` timesteps in all."""
 
     def counted(self, done: int) -> int:

@@ -48,7 +48,7 @@ class Lanes(Protocol):
     def seats(self) -> Tensor:
         """(lanes,) int64: the deciding seat."""
 
-    def movers(self, seats: Tensor) -> Any:
+    def movers(self, seats: Tensor) -> tuple[Tensor, Tensor]:
         """Index into (N, P): the seats that move in this step, given those of the lanes; by default these."""
         return self.games, seats
 

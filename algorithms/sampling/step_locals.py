@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ludory.agents.networks.layers.packed_linear import unpack
-from ludory.envs.engine.protocol import Array, on_host
+from ludory.envs.engine.protocol import ArrayOrTensor, on_host
 
 from .lanes import Lanes
 
@@ -76,7 +76,7 @@ class StepLocals:
     def made(
         self,
         actions: Tensor,
-        rewards: Array,
+        rewards: ArrayOrTensor,
         truncated: NDArray[np.int64],
         ended: NDArray[np.int64],
         observation: Tensor,

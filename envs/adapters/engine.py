@@ -33,7 +33,7 @@ NO_LIMIT = 2**31 - 1
 class Adapted(Environment, Protocol):
     """An environment of another library in a `PooledEngine`."""
 
-    def picture(self, mode: str) -> Any:
+    def picture(self, mode: str) -> object:
         """What the environment renders in `mode`; None if it was made for another mode."""
 
 
@@ -46,7 +46,7 @@ class AdaptedEnvironment:
         """Close the environment."""
         self.env.close()
 
-    def picture(self, mode: str) -> Any:
+    def picture(self, mode: str) -> object:
         """The frame or text that the environment renders; None if it was made for another render mode."""
         return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
 
@@ -185,7 +185,7 @@ class AdaptedEngine(PooledEngine):
         makers = [adapter.make] * num_games if callable(adapter.make) else list(adapter.make)[:num_games]
         super().__init__(*args, environment=[_Made(make, mode) for make in makers], **options)
 
-    def picture(self, row: int, mode: str) -> Any:
+    def picture(self, row: int, mode: str) -> object:
         """What the environment of a game renders; None if it cannot render, or runs in another process."""
         environments: Any = self.pool.environments
         return environments[row].picture(mode) if environments else None

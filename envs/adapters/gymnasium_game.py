@@ -15,7 +15,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.engine.pool_worker import Row
 from ludory.envs.game import Game
@@ -62,13 +62,13 @@ class GymnasiumEnvironment(AdaptedEnvironment):
         if not (terminated or truncated):
             self._masks.write(self.mask(seen, info), row.legal[0])
 
-    def mask(self, seen: object, info: Mapping[str, Any]) -> Any:
+    def mask(self, seen: object, info: Mapping[str, Any]) -> ArrayLike | None:
         """The legal actions, one mask or one per head; None if the environment does not say."""
         mask = self.observations.mask(seen)
         mask = info.get(MASK) if mask is None else mask
         return self._mask_method() if mask is None and self._mask_method is not None else mask
 
-    def picture(self, mode: str) -> Any:
+    def picture(self, mode: str) -> object:
         """The frame or text that the outermost wrapper renders; None if it was made for another render mode."""
         return self.env.render() if self.env.render_mode == mode else None
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.facts import Box, Head, ObservationSpec, flat_segments
 from ludory.errors import OptionError
@@ -118,7 +118,7 @@ class Observations:
         places: list[Any] = [...] if self._whole else [slice(s.start, s.start + s.length) for s in segments]
         self._parts = [(leaf.space, leaf.path, place) for leaf, place in zip(self._leaves, places, strict=True)]
 
-    def mask(self, value: object) -> Any:
+    def mask(self, value: object) -> ArrayLike | None:
         """The legal actions that an observation holds; None: the space has no key for them, or the observation leaves it out."""
         return value.get(self._mask_key) if self._mask_key is not None and isinstance(value, Mapping) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ludory.envs import Analysis, Game, GameFacts, Head, Kernels, Look, Rules, State, read_options
+from ludory.envs import Analysis, Array, Game, GameFacts, Head, Kernels, Look, Rules, State, read_options
 
 from .constants import FULL_HP, LONGEST_GAME, TICKS, TICKS_PER_DECISION
 from .legality import legal, used
@@ -68,7 +68,7 @@ def make_game(**options: Any) -> Game:
     )
 
 
-def progress(state: State) -> Any:
+def progress(state: State) -> Array:
     """(N, P) float: damage dealt minus damage taken, including that of the zone; 1 is the hit points of a whole body."""
     return (state.dealt - state.taken) / FULL_HP
 

@@ -13,8 +13,6 @@ neighbours by a few shifts, on all sides at once.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -319,11 +317,12 @@ def observe(state, i, seat, out):
         out[PASSED * points + k] = int(state.passed[i])
 
 
-def consistent(state: State) -> Any:
+def consistent(state: State) -> NDArray[np.bool_]:
     """(N,) no point holds two stones, a running game has moves left, and its open points are empty."""
     stones, taken, moves = (np.asarray(part) for part in (state.stones, state.open, state.moves))
     single = (stones[:, :, 0] & stones[:, :, 1] == 0).all(axis=(1, 2))
     empty = ((stones[:, 0, 0] | stones[:, 0, 1]) & taken == 0).all(axis=1)
     running = ~np.asarray(state.terminated)
     left = moves < int(np.asarray(state.rules)[LIMIT])
-    return single & (np.asarray(state.positions) <= moves) & (~running | (left & empty))
+    sound: NDArray[np.bool_] = single & (np.asarray(state.positions) <= moves) & (~running | (left & empty))
+    return sound

@@ -9,9 +9,9 @@ If both seats play perfectly, seat 0 loses 1/18 of a chip per game. Kuhn (1950),
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
@@ -91,13 +91,15 @@ def deals() -> Outcomes:
     return Outcomes(np.full(6, 1 / 6), {"cards": np.array(list(permutations(range(CARDS), 2)))})
 
 
-def consistent(state: State) -> Any:
+def consistent(state: State) -> NDArray[np.bool_]:
     """(N,) the cards differ, and `moves` counts the moves of a game that goes on."""
     cards, said, moves = (np.asarray(part) for part in (state.cards, state.said, state.moves))
     running = ~np.asarray(state.terminated)
     begun = (said != NOTHING).sum(axis=1) == moves
     third = (moves < 2) | ((said[:, 0] == PASS) & (said[:, 1] == BET))
-    return (cards[:, 0] != cards[:, 1]) & (~running | (begun & third & ((moves < 1) | (said[:, 0] != NOTHING))))
+    fits = begun & third & ((moves < 1) | (said[:, 0] != NOTHING))
+    sound: NDArray[np.bool_] = (cards[:, 0] != cards[:, 1]) & (~running | fits)
+    return sound
 
 
 def look(state: State, i: int, seat: int | None) -> PokerSight:

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import permutations
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.facts import GameFacts, Head, ObservationSpec, flat_segments
@@ -172,12 +172,13 @@ def deals() -> Outcomes:
     return Outcomes(np.array(list(counts.values())) / counts.total(), {"cards": np.array(cards)})
 
 
-def consistent(state: State) -> Any:
+def consistent(state: State) -> NDArray[np.bool_]:
     """(N,) cards differ, and moves and raises of the round fit together."""
     cards, moves, raises = (np.asarray(part) for part in (state.cards, state.moves, state.raises))
     apart = (cards[:, 0] != cards[:, 1]) & (cards[:, 0] != cards[:, 2]) & (cards[:, 1] != cards[:, 2])
     calls = moves - raises  # a call ends the round, unless it is the first move
-    return apart & (np.asarray(state.terminated) | ((calls >= 0) & (calls <= 1)))
+    sound: NDArray[np.bool_] = apart & (np.asarray(state.terminated) | ((calls >= 0) & (calls <= 1)))
+    return sound
 
 
 def look(state: State, i: int, seat: int | None) -> PokerSight:

@@ -139,16 +139,20 @@ class EngineBase(ABC):
         return NextTurn(self.legal(out=masks), self.observe(packed=packed, out=seen))
 
     @abstractmethod
-    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
 
     @abstractmethod
-    def legal(self, out: Any | None = None) -> Array:
+    def legal(self, out: Array | None = None) -> Array:
         """Legal masks; see `Engine.legal`."""
 
     @abstractmethod
     def observe(
-        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+        self,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
+        packed: bool = False,
+        out: Array | None = None,
     ) -> Array:
         """What a seat sees; see `Engine.observe`."""
 

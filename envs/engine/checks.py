@@ -13,7 +13,7 @@ from ludory.envs.game import Game
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
 if TYPE_CHECKING:
-    from .protocol import Array
+    from .protocol import ArrayOrTensor
 
 
 def checked_num_games(num_games: object) -> int:
@@ -166,7 +166,7 @@ def filled(out: Values | None, values: Values) -> Values:
     return out
 
 
-def check_out(out: Array, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+def check_out(out: ArrayOrTensor, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Refuse an array `out` that a result of this shape and dtype cannot be written to."""
     found = tuple(getattr(out, "shape", ())), getattr(out, "dtype", type(out).__name__)
     contiguous = out.is_contiguous() if hasattr(out, "is_contiguous") else found[0] == () or out.flags.c_contiguous

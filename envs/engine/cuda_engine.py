@@ -123,7 +123,9 @@ class CudaEngine(EngineBase):
         if work:
             self._device.launch(kernel, -(-work // int(np.prod(threads))), threads, *args)
 
-    def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+    def reset(
+        self, rows: ArrayLike | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
         chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
         given = start_fields(
@@ -141,7 +143,7 @@ class CudaEngine(EngineBase):
     def _row_tensor(self, rows: NDArray[np.int64]) -> Tensor:
         return self._all_rows if rows is self._all else self.tensor(rows)
 
-    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
         chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen))
@@ -180,19 +182,27 @@ class CudaEngine(EngineBase):
         return self._copied(masks) if out is None else filled(out, masks)
 
     def observe(
-        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Tensor | None = None
+        self,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
+        packed: bool = False,
+        out: Tensor | None = None,
     ) -> Tensor:
         """What a seat sees; see `Engine.observe`."""
         return filled(out, self._seen(self._bound.observe_rows, self.facts.observation, seat, rows, packed))
 
     def critic(
-        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Tensor | None = None
+        self,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
+        packed: bool = False,
+        out: Tensor | None = None,
     ) -> Tensor:
         """What a value function may see in training; see `Engine.critic`."""
         kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
         return filled(out, self._seen(kernel, critic_spec(self.game), seat, rows, packed))
 
-    def used(self, actions: ArrayLike, seat: Any | None = None, rows: Any | None = None) -> Tensor:
+    def used(self, actions: ArrayLike, seat: ArrayLike | None = None, rows: ArrayLike | None = None) -> Tensor:
         """Which heads have an effect; see `Engine.used`."""
         chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen), seat is not None)

@@ -28,6 +28,7 @@ from .checks import (
     head_offsets,
     illegal_action,
 )
+from .protocol import Array
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
@@ -168,7 +169,9 @@ class ExternalEngine(EngineBase):
             actions: int64 (m, H), or (m, P, H) in simultaneous games; float32 (m, D) or (m, P, D) for `facts.box`.
         """
 
-    def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+    def reset(
+        self, rows: ArrayLike | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
         rows = self._all if rows is None else distinct_rows(rows, self.num_games)
         given = self.checked_options(options or {}, len(rows))
@@ -217,7 +220,7 @@ class ExternalEngine(EngineBase):
             state.seat_terminated[over] = state.terminated[over, None]
         state.alive[over] = False
 
-    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
         rows = self._all if rows is None else distinct_rows(rows, self.num_games)
         chosen = self._checked_actions(actions, rows)
@@ -277,7 +280,11 @@ class ExternalEngine(EngineBase):
         return masks.copy() if out is None else filled(out, masks)
 
     def observe(
-        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+        self,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
+        packed: bool = False,
+        out: Array | None = None,
     ) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
         rows, seats = self._rows_and_seats(seat, rows)
@@ -285,7 +292,11 @@ class ExternalEngine(EngineBase):
         return filled(out, self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen)
 
     def critic(
-        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+        self,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
+        packed: bool = False,
+        out: Array | None = None,
     ) -> NDArray[Any]:
         """What a value function may see in training: the observations of all seats, starting with its own; see `Engine.critic`."""
         rows, seats = self._rows_and_seats(seat, rows)
@@ -315,7 +326,9 @@ class ExternalEngine(EngineBase):
         check_packable(self.facts, self.facts.critic_spec if critic else self.facts.observation)
         return np.packbits(seen.reshape(*seen.shape[:axes], -1), axis=-1)
 
-    def used(self, actions: ArrayLike, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
+    def used(
+        self, actions: ArrayLike, seat: ArrayLike | None = None, rows: ArrayLike | None = None
+    ) -> NDArray[np.bool_]:
         """Which heads have an effect: the engine assumes all heads of a seat that must act; see `Engine.used`."""
         given, (rows, seats) = np.asarray(actions), self._rows_and_seats(seat, rows)
         check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows), seat is not None)

@@ -43,7 +43,7 @@ from .checks import (
     start_fields,
 )
 from .parallel import run_parts, thread_count
-from .protocol import NextTurn
+from .protocol import Array, NextTurn
 from .snapshot import check_fields
 from .storage import aligned_empty, new_records, own_fields, shared_arrays, views
 
@@ -205,7 +205,9 @@ class KernelEngine(EngineBase):
         if count >= SPLIT_ROWS:  # the first call compiles and tells nothing; later ones may find other games
             self._row_seconds[name] = 0.75 * known + 0.25 * seconds if known else 0.0 if known is None else seconds
 
-    def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+    def reset(
+        self, rows: ArrayLike | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
         rows = self._all if rows is None else distinct_rows(rows, self.num_games)
         given = start_fields(self.game, options, len(rows))
@@ -217,7 +219,7 @@ class KernelEngine(EngineBase):
         self._started[rows] = True
         self._ready = self._ready or bool(self._started.all())
 
-    def step(self, actions: ArrayLike, rows: Any | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
         played = self._all if rows is None else distinct_rows(rows, self.num_games)
         chosen = self._checked_actions(actions, played)
@@ -273,13 +275,21 @@ class KernelEngine(EngineBase):
         return masks.copy() if out is None else filled(out, masks)
 
     def observe(
-        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+        self,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
+        packed: bool = False,
+        out: Array | None = None,
     ) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
         return self._of_seats(self._observe, seat, rows, packed, out)
 
     def critic(
-        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+        self,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
+        packed: bool = False,
+        out: Array | None = None,
     ) -> NDArray[Any]:
         """What a value function may see in training; see `Engine.critic`."""
         return self._of_seats(self._critic, seat, rows, packed, out)
@@ -308,7 +318,9 @@ class KernelEngine(EngineBase):
         self.run(kernel, len(rows), *self.kernel_state, rows, seats, seen)
         return filled(out, np.packbits(seen, axis=1)) if packed else seen
 
-    def used(self, actions: ArrayLike, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
+    def used(
+        self, actions: ArrayLike, seat: ArrayLike | None = None, rows: ArrayLike | None = None
+    ) -> NDArray[np.bool_]:
         """Which heads have an effect; see `Engine.used`."""
         rows = self._all if rows is None else checked_rows(rows, self.num_games)
         chosen, count, heads = np.asarray(actions), len(rows), len(self.facts.heads)

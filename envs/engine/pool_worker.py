@@ -25,6 +25,7 @@ IDLE, STEP, RESET = 0, 1, 2
 GO, GO_WITH_OPTIONS, CALL, DONE, FAULTS, READY, QUIT = b"g", b"o", b"c", b"d", b"f", b"r", b"q"
 """First byte of a message; some messages continue with a pickle."""
 
+# Any, since each pool has arrays of its own.
 Row = Any
 """`NamedTuple` of one environment's arrays, views of the pool's arrays: write `row.rewards[seat] = 1`, and scalars `row.truncated[...] = True`."""
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.envs.facts import GameFacts
 from ludory.envs.game import Game
 from ludory.envs.parts import State
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 # Any, since a union would ask every caller of an engine which of the two it holds before it indexes or writes.
 Array = Any
 """A NumPy array on the CPU, a torch tensor on CUDA."""
+ArrayOrTensor: TypeAlias = "NDArray[Any] | Tensor"
+"""An argument that may be either."""
 
 
-def on_host(array: Array) -> NDArray[Any]:
+def on_host(array: ArrayOrTensor) -> NDArray[Any]:
     """`array` as a NumPy array; tensors are copied from their device."""
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
@@ -46,11 +51,11 @@ class Engine(Protocol):
     device: str
 
     def reset(
-        self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+        self, rows: ArrayLike | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> None:
         """Start the next game in `rows` (default all). `options` are arrays of len(rows); `seed` restarts the random streams."""
 
-    def step(self, actions: Array, rows: Array | None = None) -> None:
+    def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play actions (N,) of one head, (N, H) of several, (N, P, H) in simultaneous games. Finished games ignore them and have reward 0.
 
         rows: play in these games only; `actions` then has len(rows) entries, and all other games have reward 0.
@@ -59,7 +64,7 @@ class Engine(Protocol):
             IllegalActionError: names game, seat, action and the legal actions; no action has been played.
         """
 
-    def play(self, actions: Array, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
+    def play(self, actions: ArrayLike, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
         """`step`, `legal` and `observe(packed=packed)` in one call, which costs threads one hand-over instead of three.
 
         out: a `NextTurn` returned before, to be filled again.
@@ -70,8 +75,8 @@ class Engine(Protocol):
 
     def observe(
         self,
-        seat: int | Array | None = None,
-        rows: Array | None = None,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
         packed: bool = False,
         out: Array | None = None,
     ) -> Array:
@@ -81,7 +86,7 @@ class Engine(Protocol):
         out: array of the result's shape and dtype to be filled.
         """
 
-    def used(self, actions: Array, seat: int | Array | None = None, rows: Array | None = None) -> Array:
+    def used(self, actions: ArrayLike, seat: ArrayLike | None = None, rows: ArrayLike | None = None) -> Array:
         """Which heads of `actions`, legal and about to be played, have an effect: bool (N, H), (N, P, H) in simultaneous games.
 
         Call it before `step` with the same actions. All False in finished games and for seats that are out.
@@ -91,8 +96,8 @@ class Engine(Protocol):
 
     def critic(
         self,
-        seat: int | Array | None = None,
-        rows: Array | None = None,
+        seat: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
         packed: bool = False,
         out: Array | None = None,
     ) -> Array:
@@ -139,10 +144,10 @@ class Engine(Protocol):
     def clone(self) -> Engine:
         """Independent copy of all games, future random draws included."""
 
-    def gather(self, rows: Array) -> Engine:
+    def gather(self, rows: ArrayLike) -> Engine:
         """Copy the games `rows`, repeats allowed, into a new batch."""
 
-    def redeal(self, seat: int | Array, seed: int) -> None:
+    def redeal(self, seat: ArrayLike, seed: int) -> None:
         """Draw anew in every game what `seat` (one, or (N,)) does not know, from its exact conditional distribution."""
 
     def fields(self) -> dict[str, Array]:

@@ -236,7 +236,7 @@ class PokemonEngine(PooledEngine):
         told: list[str] = self.pool.call(row, "lines", row, seat)
         return told
 
-    def logs(self, rows: Any | None = None) -> list[dict[str, Any]]:
+    def logs(self, rows: ArrayLike | None = None) -> list[dict[str, Any]]:
         """For each game: `log` (omniscient, without time stamps), `input_log`, `teams` (packed) and `end`, None while it runs."""
         found: dict[int, dict[str, Any]] = {}
         wanted = self._all if rows is None else checked_rows(rows, self.num_games)

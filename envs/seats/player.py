@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from ludory.envs.chance import KEY
 from ludory.envs.engine.protocol import Array, Engine, on_host
 
+# Any, since each player has a type of its own for it.
 Memory = Any
 """None, an array with games on its first axis, or a tuple of memories. Updated in place."""
 

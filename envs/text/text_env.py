@@ -178,7 +178,7 @@ class TextEnv:
     @overload
     def step(self, replies: Sequence[str]) -> list[TextTurn]: ...
 
-    def step(self, replies: str | Sequence[str]) -> Any:
+    def step(self, replies: str | Sequence[str]) -> list[TextTurn] | tuple[str, float, bool, bool, dict[str, Any]]:
         """Execute one reply per running row; returns the turns of those that go on.
 
         With a single episode, one string returns (text, reward, terminated, truncated, info). The info has the turn's record as

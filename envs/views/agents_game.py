@@ -19,6 +19,7 @@ from ludory.frames.raster import Camera
 from .common import (
     CopiedWhole,
     HeadsSpace,
+    Picture,
     action_space,
     checked_render_mode,
     draw,
@@ -154,7 +155,7 @@ class AgentsGame(CopiedWhole):
         """The seat of an agent."""
         return self.possible_agents.index(agent)
 
-    def _picture(self, seat: int | None) -> Any:
+    def _picture(self, seat: int | None) -> Picture | None:
         if self.render_mode is None:
             modes = ", ".join(map(repr, render_modes(self.game)))
             raise OptionError(f"render() needs a render mode; make the environment with one of {modes}")

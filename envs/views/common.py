@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from ludory.envs.engine.protocol import Array, Engine, on_host
+from ludory.envs.engine.protocol import ArrayOrTensor, Engine, on_host
 from ludory.envs.facts import GameFacts, ObservationSpec
 from ludory.envs.game import Game
 from ludory.envs.parts import State
@@ -21,6 +21,8 @@ from ludory.envs.pictures import svg_picture
 from ludory.errors import IllegalActionError, OptionError, RenderModeError
 from ludory.frames.raster import Camera
 
+Picture: TypeAlias = "str | NDArray[np.uint8]"
+"""What `render` returns: an array (height, width, 3) for "rgb_array", else a str."""
 Parts: TypeAlias = tuple[NDArray[np.int8], ...]
 """Masks or probabilities as the spaces of Gymnasium take them: an array per head."""
 
@@ -52,7 +54,7 @@ class HeadsBatchSpace(Box):
         self.nvec = single.nvec
         super().__init__(0, np.tile(single.nvec - 1, (count, 1)), dtype=np.int64, seed=seed)
 
-    def sample(self, mask: Array | None = None, probability: None = None) -> NDArray[Any]:
+    def sample(self, mask: ArrayOrTensor | None = None, probability: None = None) -> NDArray[Any]:
         """Random actions (n, H), legal under `mask` (n, A) if one is given."""
         if mask is None:
             return super().sample(mask, probability)
@@ -62,14 +64,14 @@ class HeadsBatchSpace(Box):
 class ActionBatchSpace(MultiDiscrete):
     """Actions int64 (n,) of n rows with one head; `sample` also accepts the legal masks (n, A) that views return."""
 
-    def sample(self, mask: Array | Parts | None = None, probability: Parts | None = None) -> NDArray[np.int64]:
+    def sample(self, mask: ArrayOrTensor | Parts | None = None, probability: Parts | None = None) -> NDArray[np.int64]:
         """Random actions (n,), legal under `mask` if one is given: (n, A), or a tuple as of `MultiDiscrete`."""
         if mask is None or isinstance(mask, tuple):
             return super().sample(mask, probability)
         return legal_samples(self.np_random, mask, self.nvec[:1])[:, 0]
 
 
-def legal_samples(generator: np.random.Generator, mask: Array, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def legal_samples(generator: np.random.Generator, mask: ArrayOrTensor, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Random actions (n, H), each value uniform among those of its head that `mask` (n, A) has; A is the sum of the head sizes.
 
     Raises:
@@ -157,7 +159,7 @@ def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str |
     return mode
 
 
-def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, camera: Camera) -> Any:
+def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, camera: Camera) -> Picture:
     """Picture of game `row` as `seat` sees it; None: everything is visible. An array (height, width, 3) for "rgb_array", else a str."""
     if mode == "rgb_array":
         return camera(svg_picture(game, engine.state, row, seat))

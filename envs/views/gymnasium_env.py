@@ -19,6 +19,7 @@ from ludory.frames.raster import Camera
 
 from .common import (
     CopiedWhole,
+    Picture,
     action_row,
     action_space,
     checked_render_mode,
@@ -180,7 +181,7 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         """Close the engine, which may own processes."""
         self.engine.close()
 
-    def render(self) -> Any:
+    def render(self) -> Picture | None:
         """The picture of `render_mode`.
 
         Raises:

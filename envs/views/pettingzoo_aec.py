@@ -14,7 +14,7 @@ from ludory.envs.make import make_game
 from ludory.errors import IllegalActionError
 
 from .agents_game import AgentsGame
-from .common import action_row
+from .common import Picture, action_row
 from .pettingzoo_parallel import GameParallelEnv
 
 
@@ -90,7 +90,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         self._accumulate_rewards()
         self._publish()
 
-    def render(self) -> Any:
+    def render(self) -> Picture | None:
         """The picture of `render_mode`, as the agent to move sees the game.
 
         Raises:

@@ -14,7 +14,7 @@ from ludory.envs.seats.table import first_legal
 from ludory.errors import IllegalActionError
 
 from .agents_game import AgentsGame
-from .common import action_row
+from .common import Picture, action_row
 
 Seen = dict[str, Any]
 Step = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
@@ -120,7 +120,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
     def _action_name(self, head: int, value: int) -> str:
         return "wait" if self._wait and value == self.facts.num_actions else self.game.look.action_name(head, value)
 
-    def render(self) -> Any:
+    def render(self) -> Picture | None:
         """The picture of `render_mode`, as the seat to move sees the game; in simultaneous games with everything visible.
 
         Raises:

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 from rich.console import RenderableType
 
@@ -84,7 +84,7 @@ class Texas42Oracle(SupervisedAlgorithm):
         """The network beside plain play, by decision."""
         return epoch_table(self.epoch_title, metrics)
 
-    def predict(self, *args: Any, **kwargs: Any) -> Any:
+    def predict(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not supported.
 
         Raises:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ludory.envs.engine.binding.linked_kernel import StateType
 from ludory.envs.engine.binding.plain_kernels import PLAIN, wide
 from ludory.envs.engine.storage import own_fields, state_class
-from ludory.envs.parts import Field
+from ludory.envs.parts import Field, State
 
 
 class FieldType(NamedTuple):
@@ -99,7 +99,7 @@ def field_places(fields: Mapping[str, Field], layout: np.dtype[Any]) -> NDArray[
     return np.array(places, np.int64)
 
 
-def state_maker(kinds: StateFields) -> Any:
+def state_maker(kinds: StateFields) -> Callable[..., State]:
     """The function `state_of(records, places, shared)` for compiled code: the state as scalar kernels take it.
 
     records: uint8 [n, bytes of a record]; places: as `field_places` returns it; shared: tuple of the arrays of the shared fields.
@@ -125,7 +125,7 @@ def state_maker(kinds: StateFields) -> Any:
     return maker
 
 
-def _plain_state_maker(kinds: StateFields) -> Any:
+def _plain_state_maker(kinds: StateFields) -> Callable[..., State]:
     """`state_maker` for kernels that run as plain Python; the state is a NamedTuple of arrays."""
     made, starts = state_class(kinds.names), kinds.starts
 

@@ -56,7 +56,7 @@ def damaged(file: str | Path, part: str) -> CheckpointError:
     )
 
 
-def checksum_of(header: Mapping[str, Any], part: str) -> Any:
+def checksum_of(header: Mapping[str, Any], part: str) -> object:
     """The checksum that a header has for a part, None if it has none."""
     known = header.get(CHECKSUMS)
     return known.get(part) if isinstance(known, dict) else None

@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from ludory.errors import LostWorkerError, PluginError
@@ -54,7 +55,7 @@ def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
     return ray, True
 
 
-def ray_module(name: str = "ray") -> Any:
+def ray_module(name: str = "ray") -> ModuleType:
     """Ray, or a module of it, which does not report its use and leaves the variables of GPUs as they are.
 
     Raises:

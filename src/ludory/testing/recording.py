@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ludory.envs.engine.protocol import Array as EngineArray
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.facts import GameFacts
 from ludory.envs.parts import State
@@ -54,7 +53,7 @@ class Recording(NamedTuple):
         return Recording([moment.rows(rows) for moment in self.moments], [a[rows] for a in self.actions])
 
 
-def to_numpy(array: EngineArray) -> Array:
+def to_numpy(array: ArrayLike) -> Array:
     """A copy of an engine's array (a torch tensor on CUDA) as a NumPy array."""
     return np.array(array.cpu() if hasattr(array, "cpu") else array)
 

@@ -52,7 +52,7 @@ class MoveQuestion(NamedTuple):
 class MoveAnswer(NamedTuple):
     """What a worker chose."""
 
-    action: Any
+    action: int | tuple[int, ...]
     ran_plain: bool
     """Whether it ran kernels in plain Python that had better be compiled."""
 
@@ -76,7 +76,7 @@ class PlayerPool:
         self.rehearsals = Rehearsals()
         """Compile games and agents that play in plain Python."""
 
-    def choose(self, question: MoveQuestion) -> Any:
+    def choose(self, question: MoveQuestion) -> int | tuple[int, ...]:
         """The action of `question.seat`: an int, or a tuple of ints in games with several heads.
 
         Raises:
@@ -291,11 +291,14 @@ class PlayedTable:
             elif together and self._engine.game.seats_wait and self._engine.alive[0, seat]:
                 player.look_on(self._engine, seat, self._rows, self._memories[seat])
 
-    def choose(self, seat: int) -> Any:
+    def choose(self, seat: int) -> int | tuple[int, ...]:
         """The action of `seat`, as int or tuple of int."""
         from ludory.data.playthrough import as_tuples
 
         player = self._players[seat]
         assert player is not None
         self._asked.add(seat)
-        return as_tuples(player.choose(self._engine, seat, self._rows, self._memories[seat])[0])
+        action: int | tuple[int, ...] = as_tuples(
+            player.choose(self._engine, seat, self._rows, self._memories[seat])[0]
+        )
+        return action

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.data.playthrough import ALL_SEATS, Narrator, PlayedMove
 from ludory.envs.engine.kernel_engine import KernelEngine
@@ -117,12 +118,13 @@ class TablePosition:
         """All moves in words, as the seat `view` knows them."""
         return self._words.get(view, self._words[None])
 
-    def mask(self, seat: int) -> Any:
+    def mask(self, seat: int) -> NDArray[np.bool_]:
         """(A,) bool: what is legal for `seat`; all False if it does not have to choose."""
         masks = on_host(self.engine.legal())[0]
         if seat not in self.deciding():
             return np.zeros(self.game.facts.num_actions, bool)
-        return masks[seat] if self.game.facts.simultaneous else masks
+        mask: NDArray[np.bool_] = masks[seat] if self.game.facts.simultaneous else masks
+        return mask
 
     def legal(self, seat: int) -> list[list[LegalAction]]:
         """The legal values of each head."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from anyio.to_thread import run_sync
@@ -20,6 +20,9 @@ from ludory.web.slices import Refinement, event_stream
 from .choices import read_agent
 from .starting import answer_when_ready, when_ready
 from .table import own_seats
+
+if TYPE_CHECKING:
+    from ludory.web.analysis.pieces import PositionQuestion, ReviewQuestion
 
 GRAPH_MISTAKES = 5
 MOST_ASKED = 4
@@ -65,14 +68,14 @@ class Study:
         } | changes
         return f"/analyse/{self.opened.id}{page}?{urlencode({k: v for k, v in parts.items() if v is not None})}"
 
-    def position_question(self) -> Any:
+    def position_question(self) -> PositionQuestion:
         """What is asked about the position."""
         from ludory.web.analysis.pieces import PositionQuestion
 
         found = PositionQuestion(self.replay, self.number, self.view, self.seat, self.agent or None)
         return found._replace(also=self.asked)
 
-    def review_question(self) -> Any:
+    def review_question(self) -> ReviewQuestion:
         """What is asked about the whole game."""
         from ludory.web.analysis.pieces import ReviewQuestion
 
