@@ -45,6 +45,7 @@ class HanabiAnalysis(GameAnalysis):
         view = position.seat(seat)
         if isinstance(analyst, BotAnalyst) and seat in analyst.beliefs:
             belief = analyst.beliefs[seat]
+            # kinds of cards only: which copy is held does not matter
             hands = belief.draw(view, SAMPLES, key).worlds["hands"][:, seat]
             missed = belief.contradictions
             note = (
@@ -68,9 +69,11 @@ class HanabiAnalysis(GameAnalysis):
         """Words on what a move has lost for good."""
         state = position.engine.state
         last = on_host(state.last)[0]
+        # a misplayed card is gone too
         lost = int(last[KIND]) == DISCARD or (int(last[KIND]) == PLAY and not last[SCORED])
         card, ranks = int(last[CARD]), state.discards.shape[1] // state.fireworks.shape[1]
         color, rank = divmod(card, ranks)
+        # 1-1-1 2-2 3-3 4-4 5: copies by rank
         copies = 3 if rank == 0 else 1 if rank == 4 else 2
         if not lost or int(on_host(state.discards)[0, card]) < copies or int(on_host(state.fireworks)[0, color]) > rank:
             return ""

@@ -132,6 +132,7 @@ class JointSparta(Searcher):
             now = self._catch_up(seat, own)
             own.last = now, move, self._knows_its_range(own, move.seat, now)
 
+    # whether the search is repeated is decided by what both seats know, so both decide the same
     def _knows_its_range(self, own: JointNotes, seat: int, now: Record) -> bool:
         return own.ranges[seat].resolve(now, self.range_max)
 
@@ -147,6 +148,7 @@ class JointSparta(Searcher):
                 told["hands"] = now["hands"]  # it is known now which cards were named, and no card has moved
             own.ranges[other].advance(told, move, now, agree)
             own.ranges[mover].advance(told, move, now)
+            # whatever both saw goes into the key: the same moves give the same draws in both seats
             for part in (mover, move.action, int(last[CARD]), int(last[TOUCHED])):
                 own.key = int(hash_rows(own.key, part))
         return now
@@ -180,6 +182,7 @@ class JointSparta(Searcher):
         if not self._knows_its_range(own, me, now):
             return self.blueprint.move(now, me, memory)
         found = self._search(now, me, legal, memory, own.ranges[me], own.key)
+        # the same search, should this object be asked to repeat it for the other seat
         self._remember((own.key, int(hand[0]), found.action), found.action)
         own.decisions.append(found.decision(self.game.facts.num_actions, found.paired.values, own.ranges[me].size))
         return found.action
@@ -200,10 +203,12 @@ class JointSparta(Searcher):
         wanted: int | None = None,
     ) -> SearchResult:
         """Search as `seat`, from what it knows; memory: its own."""
+        # a draw may list the hands; the range in the notes changes with moves only
         own_range = copy.copy(own_range)
 
         def draw(count: int, key: int) -> Draw:
             drawn = own_range.draw(known, count, key)
+            # its own memory is known, those in the range are the partner's guesses
             drawn.memories[:, seat] = memory[seat]
             return drawn
 
@@ -211,6 +216,7 @@ class JointSparta(Searcher):
 
     def _frame(self, own: JointNotes, before: Record, move: SeatMove) -> Callable[[Hands], NDArray[np.bool_]]:
         """Which hands of the other seat lead the mover to the move that it made."""
+        # the ranges as they were at the move; they go on changing before the function is called
         mover_range, other_range, key = copy.copy(own.ranges[move.seat]), copy.copy(own.ranges[1 - move.seat]), own.key
 
         def agree(hands: Hands) -> NDArray[np.bool_]:
@@ -232,10 +238,12 @@ class JointSparta(Searcher):
         try:
             known = if_held(before, 1 - move.seat, hand, move.seat)
             legal = self._legal(known, move.seat)
+            # with one legal action nothing is searched, as in `_decided`
             if len(legal) == 1 or move.action not in legal:
                 return int(legal[0]) if len(legal) == 1 else -1
             return self._search(known, move.seat, legal, memory, mover_range, key, wanted=move.action).action
         except EmptyRangeError:
+            # the mover could hold nothing if the other seat held this hand
             return -1
 
     def _remember(self, place: tuple[int, int, int], action: int) -> None:

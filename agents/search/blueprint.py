@@ -46,6 +46,7 @@ class Blueprint(ABC):
     """Worlds in which a search tries its actions before it drops some of them."""
 
     def __init__(self, agent: Agent, game: Game, searcher: str) -> None:
+        # it sees the same cards in no two worlds, so that every world but the true one would be refuted
         if agent.privileged:
             raise OptionError(
                 f"{searcher}: {agent.name} looks at hidden cards, so nothing can be inferred from its moves"
@@ -132,12 +133,14 @@ def make_blueprint(agent: Agent, game: Game, searcher: str, device: str = "cpu")
 def engine_of(game: Game, worlds: NDArray[Any]) -> KernelEngine:
     """An engine that continues copies of some worlds."""
     engine = KernelEngine(game, len(worlds), seed=0)
+    # the records come from an engine: nothing to check
     engine.load_fields(fields_of(game, worlds), check=False)
     return engine
 
 
 def fields_of(game: Game, worlds: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Records as the fields that an engine loads."""
+    # a record is a game in progress: without `_started` the engine would reset it first
     return {name: worlds[name] for name in game.rules.fields} | {"_started": np.ones(len(worlds), bool)}
 
 

@@ -63,6 +63,7 @@ class KernelBlueprint(Blueprint):
         returns, kernels = np.empty((len(worlds), len(actions))), self.kernels(worlds)
 
         def play_part(start: int, stop: int) -> None:
+            # threads write to memory of their own only
             scratch, memory = worlds[:1].copy(), drawn.memories[0].copy()
             work = (scratch, scratch.view(np.uint8).reshape(1, -1), memory)
             kernels.play_rounds(as_bytes, drawn.memories, actions, seat, *work, returns, start, stop)

@@ -75,6 +75,7 @@ class NetworkBlueprint(Blueprint):
     def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
         """See `Blueprint.play`; all worlds and actions form one batch."""
         thinking, each = drawn.memories.copy(), len(actions)
+        # deciding changes the memory even if the action is given; done once per world, before the worlds multiply
         self._choose(engine_of(self.game, drawn.worlds), seat, np.arange(len(drawn.worlds)), thinking)
         engine, memories = engine_of(self.game, drawn.worlds.repeat(each)), thinking.repeat(each, axis=0)
         moves, returns = np.tile(actions, len(drawn.worlds)), np.zeros(engine.num_games)
@@ -85,6 +86,7 @@ class NetworkBlueprint(Blueprint):
             engine.step(moves)
             returns += engine.rewards[:, seat]
             movers = engine.to_move
+            # engines observe for one seat at a time
             for mover in np.unique(movers[movers >= 0]):
                 rows = np.flatnonzero(movers == mover)
                 moves[rows] = self._choose(engine, int(mover), rows, memories)

@@ -75,6 +75,7 @@ class ParticleBelief:
 
     def watch(self, seat: Seat, move: SeatMove) -> None:
         """Update the belief with a move about to be made; its outcome is read in the next call."""
+        # the game before the move: later the seat may know more
         self._catch_up(seat)
         self._past.append(Past(self._known(seat), move, None))
         if self._kept is not None:
@@ -84,9 +85,11 @@ class ParticleBelief:
         """`count` worlds, a function of `key`, of earlier draws and of what the seat knows; kept worlds are used equally often."""
         self._catch_up(seat)
         kept = self._topped_up(seat, key)
+        # a random order, then round and round: no world is used twice before all were used once
         order = np.argsort(hash_rows(key, np.arange(len(kept.worlds))), kind="stable")
         used = order[np.arange(count) % len(order)]
         worlds = kept.worlds[used]
+        # each world gets a stream of its own, copies of one world too, so that later draws differ
         worlds["random"][:, KEY], worlds["random"][:, COUNTER] = hash_rows(key, -1 - np.arange(count)), 0
         return Draw(worlds, kept.memories[used])
 
@@ -110,8 +113,11 @@ class ParticleBelief:
                 break
             fresh = self._fresh(seat, int(hash_rows(key, -2 - batch)))
             kept = fresh if kept is None else Particles(*map(np.concatenate, zip(kept, fresh, strict=True)))
+            # a world with fewer unexplained moves makes those with more worthless
             kept = kept.at(kept.misses <= kept.misses.min()) if len(kept.misses) else kept
         assert kept is not None
+        # not even the rules allow any of them after what was seen: start from what is known now, with every move
+        # unexplained
         if not len(kept.misses):
             worlds = records_of(seat.worlds(self.count, seed=abs(key) >> 2), "a belief").copy()
             kept = Particles(worlds, self.blueprint.no_memory(self.count), np.full(self.count, len(self._past)))
@@ -141,10 +147,13 @@ class ParticleBelief:
 
     def _told(self, particles: Particles) -> Particles:
         """Current worlds, with the unexplained moves of their past counted."""
+        # the worlds are new: the blueprint's memory is built from its first move on
         for past in self._past:
             assert self._rewind is not None
             then = self._rewind(past.before, particles.worlds)
             tells = then is not None
+            # hidden then is unrelated to hidden now: any world of that time brings the memory up to date, and none
+            # tells anything
             self._ask(past.before.repeat(len(particles.worlds)) if then is None else then, past.move, particles, tells)
         return particles
 
@@ -153,10 +162,12 @@ class ParticleBelief:
         if not len(particles.worlds):
             return particles
         engine = engine_of(self.blueprint.game, particles.worlds)
+        # what is legal, and whose turn it is, may depend on what is hidden
         able = np.flatnonzero(on_host(engine.legal())[:, move.action] & (engine.to_move == move.seat))
         left = particles.at(able)
         if not len(able):
             return left
+        # before the step: both read the state in which the move was made
         self._ask(left.worlds, move, left, tells=True)
         engine = engine_of(self.blueprint.game, left.worlds)
         engine.step(np.full(len(able), move.action))
@@ -165,6 +176,7 @@ class ParticleBelief:
     def _ask(self, worlds: NDArray[Any], move: SeatMove, particles: Particles, tells: bool) -> None:
         """Count the move as a miss in the worlds in which the blueprint would not have made it; update its memory."""
         same = self.blueprint.asked(worlds, move.seat, move.action, particles.memories)
+        # its own moves tell the seat nothing
         if tells and move.seat != self.seat:
             particles.misses[:] += ~same
         self.blueprint.noticed(worlds, move.seat, move.action, particles.memories)

@@ -12,6 +12,7 @@ from ludory.envs.kernels import batch_kernel
 @batch_kernel
 def play_move(state, i, action, memory):
     """Let every seat take note of `action`, then play it. memory [P, M]."""
+    # before the step: `notice` reads the state in which the move was made
     for seat in range(memory.shape[0]):
         notice(state, i, seat, action, memory[seat])
     step(state, i, action)

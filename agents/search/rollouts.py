@@ -112,9 +112,11 @@ class RolloutSearch:
 
         wanted: if only this action matters, the search may stop as soon as it is dropped, and returns a different one.
         """
+        # after so many halvings one action is left
         phases = max(1, math.ceil(math.log2(len(legal)))) if self.halving else 1
         rounds = max(self.rollouts // phases // len(legal), 1)
         drawn = draw(min(rounds, ROUNDS_DRAWN_AT_ONCE), key)
+        # the blueprint sees what the seat sees, and that is the same in all worlds
         blueprint_action = self.blueprint.move(drawn.worlds[:1], seat, drawn.memories[0])
         paired = PairedReturns(len(legal), int(np.searchsorted(legal, blueprint_action)), self.threshold, self.errors)
         started, done, first = time.monotonic(), 0, 0
@@ -124,18 +126,22 @@ class RolloutSearch:
                 if not phases:
                     break
                 paired.halve()
+                # what dropped actions would have taken goes to the others
                 left = self.rollouts - int(paired.rounds.sum())
                 rounds += max(left // phases // len(paired.tried), 1)
             if self.seconds is not None and done and time.monotonic() - started > self.seconds:
                 break
+            # worlds are drawn in parts: a search that stops early does not need all
             if done - first == len(drawn.worlds):
                 first = done
                 drawn = draw(min(rounds - done, ROUNDS_DRAWN_AT_ONCE), int(hash_rows(key, first)))
             more = min(self.blueprint.rounds_between_checks, rounds - done)
             block = slice(done - first, min(done - first + more, len(drawn.worlds)))
+            # the same worlds for all: differences vary far less than returns
             paired.add(self.blueprint.play(Draw(drawn.worlds[block], drawn.memories[block]), legal[paired.tried], seat))
             paired.give_up()
             done = first + block.stop
+            # whatever is chosen now, it is not `wanted`
             if wanted is not None and wanted not in legal[paired.tried]:
                 break
         return SearchResult(legal, blueprint_action, paired)
@@ -144,6 +150,7 @@ class RolloutSearch:
         """Values of the legal actions; that of the best one is measured again in as many fresh worlds as it was tried in."""
         values, best, baseline = found.paired.values, found.paired.best(), found.paired.baseline
         if best != baseline:
+            # the best of many noisy means is too high on average; fresh worlds do not know that it was chosen
             fresh = draw(int(found.paired.rounds[best]), int(hash_rows(key, -1)))
             returns = self.blueprint.play(fresh, found.legal[[baseline, best]], seat)
             values[best] = values[baseline] + (returns[:, 1] - returns[:, 0]).mean()

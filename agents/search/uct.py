@@ -16,6 +16,7 @@ from ludory.envs.kernels import batch_kernel, kernel
 @kernel
 def random_below(key, counter, n):
     """Number in 0..n-1, a function of `key` and `counter`."""
+    # multiply and shift: no division, and no bias that matters for so small n
     return np.int64(((np.uint64(mix(key, counter)) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
@@ -49,6 +50,7 @@ def search_rows(
         visits[0] = 0
         for a in range(mask.shape[0]):
             children[0, a] = -1
+        # the root and one node per simulation fill the memory
         for _ in range(children.shape[0] - 1):
             for byte in range(roots_bytes.shape[1]):
                 scratch_bytes[0, byte] = roots_bytes[g, byte]
@@ -68,11 +70,14 @@ def search_rows(
                         if inside and children[node, a] < 0:
                             fresh += 1
                 action = -1
+                # every child was visited once before, so no division by 0
                 if inside and fresh == 0:
                     best = -np.inf
                     for a in range(mask.shape[0]):
                         if mask[a]:
                             child = children[node, a]
+                            # UCB1; a node's totals are those of the seat that moved to it, which is the one that
+                            # chooses here
                             bound = exploration * np.sqrt(np.log(np.float64(visits[node])) / visits[child])
                             score = totals[child] / visits[child] + bound
                             if score > best:
@@ -83,6 +88,7 @@ def search_rows(
                 else:
                     wanted = random_below(keys[g], counter, fresh if inside else options)
                     counter += 1
+                    # the `wanted`-th of them, without a list
                     for a in range(mask.shape[0]):
                         if mask[a] and (not inside or children[node, a] < 0):
                             if wanted == 0:
@@ -93,11 +99,13 @@ def search_rows(
                         children[node, action] = nodes
                         for a in range(mask.shape[0]):
                             children[nodes, a] = -1
+                        # seats follow each other in any order, so that a node keeps whose returns it sums
                         seats[nodes], visits[nodes], totals[nodes] = mover, 0, 0.0
                         path[length] = nodes
                         nodes += 1
                         length += 1
                         inside = False
+                # a step expects rewards of 0, as an engine hands them
                 for p in range(gains.shape[0]):
                     state.rewards[0, p] = 0
                 step(state, 0, action)
@@ -110,4 +118,4 @@ def search_rows(
         for a in range(mask.shape[0]):
             child = children[0, a]
             counts[g, a] = visits[child] if child >= 0 else 0
-            values[g, a] = totals[child] / visits[child] if child >= 0 else np.nan
+            values[g, a] = totals[child] / visits[child] if child >= 0 else np.nan  # NaN: never tried

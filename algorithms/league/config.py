@@ -203,6 +203,7 @@ def recorded_config(events: Sequence[LeagueEvent], folder: Path) -> LeagueConfig
     Raises:
         DataError: the log does not begin with a config.
     """
+    # a league that was continued has a later budget than the one it began with
     budgets = [event.body["budget"] for event in events if event.type == "resumed" and event.body.get("budget")]
     try:
         config = LeagueConfig.from_json(events[0].body["config"] | (budgets[-1] if budgets else {}))

@@ -46,6 +46,8 @@ class Evaluator:
         codes = {name: code for code, name in enumerate(names)}
         first, second = (torch.tensor([codes[getattr(orders[k], side)] for k in which]) for side in ("i", "j"))
         teams, facts = teams_of(engine.facts), engine.facts
+        # with teams a player has all seats of a team; without, each seat is one, so `i` has its home seat and `j` the
+        # others
         owner = torch.where(teams == teams[torch.from_numpy(home)][:, None], first[:, None], second[:, None])  # (N, P)
         runners = [make_runner(self._find(name), engine) for name in names]
         generator = torch.Generator().manual_seed(self.seed)
@@ -85,7 +87,9 @@ class Evaluator:
         first_seats = [0, next(seat for seat, team in enumerate(teams) if team != teams[0])]
         rows, which, home = [], [], []
         for k, order in enumerate(orders):
+            # the same starts twice, once for each side: what luck the deal brings cancels out
             half = order.games // 2
+            # blocks of one pair play different starts
             starts = order.block * half + np.arange(half)
             rows += [starts, starts]
             which.append(np.full(order.games, k))

@@ -55,8 +55,10 @@ class OpenMatches:
             self._current = assignment.match
             self._open[assignment.match] = _OpenMatch(assignment)
         match = self._open[self._current]
+        # the seat depends on the match and on the number of the game, not on when it is played
         seat = int(hash_rows(match.assignment.game_seed, match.started)) % seats
         match.started += 1
+        # no more games start; the match stays open until they have ended
         if match.started == match.assignment.games:
             self._current = None
         return match.assignment, seat
@@ -166,6 +168,7 @@ class _RoundLanes(_MatchLanes, SimultaneousLanes):
 
     def begin(self) -> None:
         """The learner's present seats are lanes until the next call."""
+        # counted from the home seat, so that lane 0 of each game is the home seat whichever it is
         seats = (self._home.unsqueeze(1) + torch.arange(self.facts.players, device=self.device)) % self.facts.players
         self._offset, self._games = self._mine().gather(1, seats).T.nonzero(as_tuple=True)
         self._round = SeatObservations(self.engine)
@@ -206,6 +209,7 @@ class _RoundLanes(_MatchLanes, SimultaneousLanes):
         deciding, valid = torch.as_tensor(self.engine.deciding), self.alive()
         shape = (*deciding.shape, len(self.facts.heads))
         everyone = bool(deciding.all())
+        # if all decide, everything is overwritten below
         joint = actions.new_zeros(shape) if everyone else first_legal_actions(self._round.masks, self.facts.head_sizes)
         own = self._games[valid], self.seats()[valid]
         joint[own] = actions[valid]
@@ -264,8 +268,10 @@ class _TurnLanes(_MatchLanes, SelfPlayLanes):
         """Play up to the learner's next turn in every game; returns the rewards (N, P) on the way."""
         rewards, mine = torch.zeros_like(self._early), self._mine()
         assert self.generator is not None
+        # each round moves one opponent in every game that waits for one
         while True:
             to_move = self.seats()
+            # a finished game has to_move -1, which must not index a seat
             its = (to_move >= 0) & ~mine.gather(1, to_move.clamp(min=0).unsqueeze(1)).squeeze(1)
             games = its.nonzero().squeeze(1)
             if not len(games):
@@ -282,6 +288,7 @@ class _TurnLanes(_MatchLanes, SelfPlayLanes):
     def _tell(self, games: Tensor, seats: Tensor, actions: Tensor) -> None:
         """Tell opponents, and the sampler, of moves about to be made."""
         for name, here in self._by_opponent(games):
+            # the learner's own network is told by the sampler
             if name != self.me:
                 self.opponents.runner(name).observe_action(games[here], seats[here], actions[here])
         if self._listener is not None:
@@ -302,10 +309,12 @@ class _TurnLanes(_MatchLanes, SelfPlayLanes):
                     self.opponents.runner(name)  # made before the first move, which it may want to be told
             self.opponents.reset(rows)
             self._early[torch.as_tensor(rows, device=self.device)] = 0
+            # in other games it is the learner's turn already, and nobody moves
             self._early += self._play_others()
             rows = rows[on_host(self.over())[rows]]
             if not len(rows):
                 return
+            # the learner decided nothing in them
             self.close(rows, self.results(on_host(self._early))[rows], np.zeros(len(rows), np.int64))
         raise OptionError(
             f"{self.game.name}: {self.me} did not come to move in {MOST_STARTS} games against {self.names}; choose another game"

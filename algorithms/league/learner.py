@@ -90,6 +90,7 @@ class ActivePlayer:
         first = self.config.first_weights
         spec = saved_policy(first, read_header(first))
         kind = check_learner(self.config.learner)
+        # primes, so that the seeds of players and of their resets do not meet
         seed = self.config.seed * 1_000_003 + self.number * 1_009 + self.resets
         options: dict[str, Any] = {"num_envs": LEAGUE_GAMES, **self.config.learner_options}
         if kind.teacher_weight is not None:
@@ -128,6 +129,7 @@ class ActivePlayer:
         except TrainingError as error:
             raise TrainingError(f"player {self.player}: {error}") from error
         self.env_steps += algorithm.num_timesteps - before
+        # a line of the log is an iteration
         self.updates += numbers.lines
         return SliceResult(self.player, self.env_steps, self.updates, numbers.means())
 

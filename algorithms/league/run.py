@@ -269,6 +269,7 @@ class League:
         """Write the weights first, then the event that names them."""
         file = f"{PLAYERS}/{order.id}.ludory"
         target = path_inside(self.folder, file, self.log.file)
+        # a crash here leaves a file that no event names, never an event without its file
         self.learners[order.player].save_policy(target)
         self.coordinator.snapshot_written(order, file, self._hash(target))
 
@@ -286,6 +287,7 @@ class League:
         """Write a checkpoint under a new name: the last one stays until the log names the new one."""
         file = f"{CHECKPOINTS}/{player}-{self.state.turn}.ludory"
         target, known = path_inside(self.folder, file, self.log.file), self.state.player(player)
+        # removed only after the commit that names its successor
         self._outdated = player_file(self.folder, known) if known.file else None
         learner = self.learners[player]
         learner.save(target)
@@ -295,6 +297,7 @@ class League:
         now = self._now()
         self.coordinator.commit(now - self._clock)
         self._clock = now
+        # a resume reads this state, and of the log only what comes after
         write_state(self.folder, self.state, self.log.next_seq - 1)
         if self._outdated:
             self._outdated.unlink(missing_ok=True)
@@ -350,9 +353,11 @@ def start_league(config: LeagueConfig, folder: str | Path, place: LeaguePlace = 
         for name in (PLAYERS, CHECKPOINTS):
             (target / name).mkdir(parents=True, exist_ok=True)
         for name, file in ((TEACHER, config.teacher), (START, config.init_from)):
+            # resuming into the same folder: the file is there already
             if file and Path(file).resolve() != (target / name).resolve():
                 shutil.copyfile(file, target / name)
         config = dataclasses.replace(config, **_shortened(config, game))
+        # the log gets the numbers, whatever later versions take for defaults
         config = with_copies(
             dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target
         )
@@ -361,6 +366,7 @@ def start_league(config: LeagueConfig, folder: str | Path, place: LeaguePlace = 
         league = League(target, config, log, LeagueState(config.decay), lock, place)
         league.coordinator.emit(
             "created",
+            # paths relative to the folder, so that it can be moved
             config=with_copies(config, Path()).to_json(),
             teacher_sha256=teacher.sha256,
             teacher_algorithm=read_header(config.first_weights).get("algorithm"),
@@ -423,6 +429,7 @@ def resume_league(folder: str | Path, place: LeaguePlace = HERE, **changes: Any)
             )
         config = recorded_config(events, target)
         if changes:
+            # one of both budgets counts, so a new one clears the other
             config = dataclasses.replace(config, **{"budget_steps": 0, "minutes": 0.0, **changes})
         for name in (TEACHER, START):
             path_inside(target, name, log.file, CheckpointError)
@@ -440,6 +447,7 @@ def resume_league(folder: str | Path, place: LeaguePlace = HERE, **changes: Any)
             league = League(target, config, log, state, lock, place)
             league.make_learners()
             league.restore_learners()
+            # nothing is undone: log and lock belong to the league now
             undo.pop_all()
             return league
     return start_league(config, target, place)

@@ -136,6 +136,7 @@ def close_holes(
     if pace != 1:
         rows = torch.arange(len(hole), device=hole.device).unsqueeze(1)
         index = index._replace(
+            # k rows of a hole between two decisions are k more steps of discount
             gamma=index.gather(gamma * pace ** _at_least_float32((last - rows).to(joined.values.dtype)))
         )
     return Steps(*(index.gather(part) for part in joined if part is not None)), index
@@ -156,10 +157,13 @@ def join_holes(steps: Steps, decided: Tensor, pace: float = 1.0) -> tuple[Steps,
     row = torch.arange(len(decided), device=decided.device).unsqueeze(1).expand_as(decided)
     ended = steps.terminated | steps.truncated
     waits = _shift(valid & ~decided, torch.zeros_like(decided)) & ~ended  # the next row belongs to the same decision
+    # the next row that does not wait, found from the end: the smallest number among those at or after each row
     last = torch.where(waits, len(row), row).flip(0).cummin(0).values.flip(0)
+    # padding may hold NaN, which even times 0 would spread
     rewards = _at_least_float32(torch.where(valid, steps.rewards, 0))
     paid = affine_scan(rewards, pace * waits.to(rewards.dtype)).to(steps.rewards.dtype)
     after = (last + 1).clamp(max=len(row) - 1)
+    # the hole ended without an end of the episode and a decision follows: its value is the bootstrap
     follows = waits & (after > last) & ~ended.gather(0, last) & (valid & decided).gather(0, after)
     joined = Steps(
         torch.where(waits, paid, steps.rewards),
@@ -179,6 +183,7 @@ def gae(steps: Steps, *, gamma: float | Tensor, lam: float) -> Advantages:
         ValueError: shapes, dtypes or devices do not fit, gamma or lam outside [0, 1].
     """
     frame = _frame(steps, gamma, lam)
+    # the trace crosses neither an end nor padding
     flows = (frame.valid & ~frame.cut).to(frame.q.dtype)
     advantages = affine_scan(torch.where(frame.valid, frame.q - frame.values, 0), gamma * lam * flows)
     return Advantages(advantages, advantages + frame.values)
@@ -208,6 +213,7 @@ def n_step(steps: Steps, n: int, *, gamma: float) -> Tensor:
         raise ValueError(f"n={n}: must be at least 1")
     frame = _frame(steps, gamma, 1.0)
     result = frame.q
+    # the n-step return of t is r + gamma times the (n - 1)-step return of t + 1, except where it is cut
     for _ in range(min(n, len(result)) - 1):
         later = torch.where(frame.cut, frame.successor, _shift(result, frame.successor))
         result = frame.rewards + frame.discount * later
@@ -248,11 +254,13 @@ def vtrace(
     rho = ratios(log_rhos, frame.rewards, frame.valid)
     frame = frame.as_wide_as(rho)
     clipped, trace, policy = (rho.clamp(max=limit) for limit in limits)
+    # padding may hold anything, NaN too
     delta = torch.where(frame.valid, clipped * (frame.q - frame.values), 0)
+    # an ended row has discount 0 here, and is cut in any case
     pace = frame.discount if isinstance(gamma, Tensor) else gamma
     flows = torch.where(frame.valid & ~frame.cut, pace * lam * trace, 0)
     vs = frame.values + affine_scan(delta, flows)
-    later = torch.where(frame.cut, frame.successor, _shift(vs, vs))
+    later = torch.where(frame.cut, frame.successor, _shift(vs, vs))  # at a cut the successor's value, not vs
     if pg_lambda:
         later = lam * later + (1 - lam) * frame.successor
     target = frame.rewards + frame.discount * later
@@ -291,6 +299,7 @@ def affine_scan(b: Tensor, k: Tensor) -> Tensor:
     x, k = b.clone(), k.clone()
     shift = 1
     while shift < len(x):
+        # both factors of the old step: x before k, since x needs the k of this round
         x[:-shift] += k[:-shift] * x[shift:].clone()
         k[:-shift] *= k[shift:].clone()
         shift *= 2

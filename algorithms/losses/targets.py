@@ -189,9 +189,11 @@ def backward_pass(steps, rhos, lams, scalars, out):
             _upgo(reward, value, known, successor, discount, cut, worse, upgoing)
             for i in range(width):
                 q[i] = reward[i] + discount[i] * successor[i]
+            # in the last row `cut` keeps it from being read
             later = values[min(t + 1, length - 1), block]
             for g in range(groups):
                 rho, correction, corrected = rhos[g, t, block], corrections[g], vs[g, t, block]
+                # before `_corrections`, which overwrites the vs - V of the row after
                 _policy_returns(reward, successor, discount, cut, later, correction, scalars, policy)
                 _advantages(value, known, rho, policy, scalars[5], pg_advantages[g, t, block])
                 _advantages(value, known, rho, upgoing, one, upgo_advantages[g, t, block])

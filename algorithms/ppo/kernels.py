@@ -68,6 +68,7 @@ def _loss(heads, masks, actions, old, advantages, returns, teacher, rows, share,
             for a in range(at, at + size):  # the entropy's gradient; d_out holds probabilities until here
                 p = d_out[a, i]
                 if p > 0:
+                    # d(-w H) / d logit = w p (log p + H)
                     d_out[a, i] = p * (entropy_weight * (out[a, i] + h))
             if teacher.shape[1]:
                 sums[5] += _follow(teacher[row], at, size, teacher_weight, out, d_out, i)
@@ -75,10 +76,12 @@ def _loss(heads, masks, actions, old, advantages, returns, teacher, rows, share,
         ratio, gain = np.exp(log_ratio), advantages[row]
         kept = min(max(ratio, _ONE - clip), _ONE + clip)
         surrogate = min(gain * ratio, gain * kept)
+        # d(-min)/d log p, 0 where the clipped term is the smaller one, which does not depend on the ratio
         slope = -gain * ratio if gain * ratio <= gain * kept else np.float32(0)
         at = 0
         for head in range(heads.shape[0]):
             for a in range(at, at + heads[head]):
+                # d log p(a) / d logit(b) = [a = b] - p(b), which the next two lines apply
                 p = np.exp(out[a, i]) if out[a, i] > _ILLEGAL else np.float32(0)
                 d_out[a, i] = share * (d_out[a, i] - slope * p)
             d_out[at + actions[row, head], i] += share * slope
@@ -88,6 +91,7 @@ def _loss(heads, masks, actions, old, advantages, returns, teacher, rows, share,
         sums[0] -= surrogate
         sums[1] += error * error
         sums[2] += entropy
+        # k3 of http://joschu.net/blog/kl-approx.html: never negative
         sums[3] += ratio - _ONE - log_ratio
         sums[4] += abs(ratio - _ONE) > clip
 
@@ -95,6 +99,7 @@ def _loss(heads, masks, actions, old, advantages, returns, teacher, rows, share,
 @cached_kernel(**INLINED)
 def _follow(logits, at, size, weight, out, d_out, i):  # type: ignore[no-untyped-def]
     """Add the gradient of KL(teacher to policy) of one head to `d_out`; returns the KL. `out` holds log-probabilities."""
+    # softmax of the teacher over the legal actions, shifted by the highest logit so that exp cannot overflow
     highest = _ILLEGAL
     for a in range(at, at + size):
         if out[a, i] > _ILLEGAL:
@@ -109,6 +114,7 @@ def _follow(logits, at, size, weight, out, d_out, i):  # type: ignore[no-untyped
             log_p = logits[a] - logarithm
             p = np.exp(log_p)
             kl += p * (log_p - out[a, i])
+            # gradient of the KL with respect to the policy's logits
             d_out[a, i] += weight * (np.exp(out[a, i]) - p)
     return kl
 
@@ -118,6 +124,7 @@ def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
     """Turn logits `out[at : at + size, i]` into log-probabilities, write probabilities to `p`; returns the entropy."""
     highest = _ILLEGAL
     for a in range(at, at + size):
+        # packed by `np.packbits`, the first action in the highest bit
         if mask[a >> 3] >> (7 - (a & 7)) & 1:
             highest = max(highest, out[a, i])
         else:
@@ -144,9 +151,11 @@ def adam_step(weights, gradient, moments, squares, step, lr, beta1, beta2, eps, 
     for k in range(gradient.shape[0]):
         norm += gradient[k] * gradient[k]
     norm = np.sqrt(norm)
+    # as `torch.nn.utils.clip_grad_norm_`, which adds 1e-6
     clip = min(_ONE, np.float32(max_norm / (norm + 1e-6)))
     decay1, decay2 = np.float32(beta1), np.float32(beta2)
     step_size = np.float32(lr / (1 - beta1**step))
+    # the bias corrections depend on the step alone
     correction, least = np.float32(1 / np.sqrt(1 - beta2**step)), np.float32(eps)
     for k in range(gradient.shape[0]):
         g = gradient[k] * clip

@@ -157,13 +157,16 @@ class PPO(Algorithm):
 
     def _with_normal_rewards(self, rollout: Rollout) -> Rollout:
         """Rewards divided by the standard deviation of discounted returns, each up to the end of its game or of the rollout."""
+        # time runs backwards in the scan, so a game that ends keeps later rewards out
         goes_on = ~(rollout.terminated | rollout.truncated)
         discounted = affine_scan(rollout.rewards, self.config.gamma * goes_on.float())
         self.reward_moments.update(discounted if rollout.learnt is None else discounted[rollout.learnt])
+        # only divided: a shift would make long games worth more, or less
         return rollout._replace(rewards=rollout.rewards / self.reward_moments.deviation.float().to(self.device))
 
     def _update(self, rollout: Rollout, advantages: Tensor, returns: Tensor) -> CompiledUpdate | TorchUpdate:
         scale = float(self.return_moments.deviation) if self.config.normalize_values else 1.0
+        # memories of all seats: a column holds the decisions of several seats, and is taken apart by seat
         if self.policy.recurrent and rollout.memory is not None and rollout.memory.dim() == 3:
             rollout, (advantages, returns) = by_seat(rollout, self.game.facts.players, advantages, returns)
         targets = rollout, advantages, returns, scale
@@ -211,6 +214,7 @@ class PPO(Algorithm):
             update.symmetry = self._draw_symmetry()
             losses = update.gradient(order)
             sums, count = sums + losses, count + 1
+            # 1.5 times the target, as in OpenAI's Spinning Up and Stable-Baselines3
             if config.target_kl is not None and losses[approx_kl] > 1.5 * config.target_kl:
                 break
             norms.append(update.step())
@@ -222,6 +226,7 @@ class PPO(Algorithm):
         """A random symmetry of the game for a minibatch; None without `symmetry_augmentation`."""
         if not self.config.symmetry_augmentation or self.game.analysis.symmetry is None:
             return None
+        # the generator of the run chooses the seed, so that a resumed run draws the same symmetries
         seed = torch.randint(1 << 62, (), generator=self.generator, device=self.device)
         return self.game.analysis.symmetry(np.random.default_rng(int(seed)))
 

@@ -123,6 +123,7 @@ class Sampler:
         self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
         self.player.previous, self.teacher.previous = state.get("previous"), state.get("teacher_previous")
         if self._shaping is not None:
+            # progress is not in the state: shaping begins anew
             self._shaping.forget(np.arange(self.engine.num_games))
         self.started = True
 
@@ -162,6 +163,7 @@ class Sampler:
         teacher: Policy | None = None,
     ) -> Played:
         """As `collect`, before returns are known; without columns if sampling was stopped."""
+        # moves are told to networks only if one of them asks for the last moves: it costs a pass over the seats
         told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
         self.lanes.listen(self._notice if told else None)
         self.lanes.generator = generator
@@ -180,6 +182,7 @@ class Sampler:
             decided = self.lanes.decided()
             acting = acting_rows(valid, decided)
             self._decisions = len(seats) if acting is None else int(acting.sum())
+            # read before the mark is removed: the row says whether this is the first decision of its seat in a game
             starts = self._fresh[games, seats]
             self._fresh[self.lanes.movers(seats)] = False
             output = self.player.step(observation, games, seats)
@@ -192,8 +195,11 @@ class Sampler:
             used = self.lanes.used(joint)
             rewards = self.lanes.play(joint)
             terminated, truncated = self.lanes.ends()
+            # games that were truncated in this step, before they start anew
             cut = on_host(games[truncated].unique())
+            # before `_close`, which replaces the final observation by the first of the next game
             cuts = self._cut_values(cut, values)
+            # the shaped rewards are learnt from; `_close` counts the true ones
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(self.lanes.over(), rewards))
             moves.append(
@@ -217,6 +223,7 @@ class Sampler:
                     "decided": decided,
                 }
             )
+            # one observation serves as input of the next step and as bootstrap of the last
             observation = self.lanes.observe()
             if self.watched:
                 made = policy.playable(actions), rewards, cut, ended[-1][0], observation, self.episodes
@@ -264,6 +271,7 @@ class Sampler:
         values = torch.zeros_like(like)
         if len(rows):
             here = torch.isin(lanes.games, games).nonzero().squeeze(1)
+            # a game that is over has no seat to move
             seats = lanes.seats()[here].clamp(min=0)
             values[here] = self._values(lanes.observe(here), lanes.games[here], seats, here)
         return values
@@ -309,6 +317,7 @@ def assembled(played: Played, lanes: Lanes) -> Rollout:
     cut_values = columns.pop("cut_values")
     following = torch.cat([columns["values"][1:], played.last.unsqueeze(0)])
     if lanes.own_rewards:  # [T, N, P] for N lanes: no column of a rollout
+        # rewards of all seats have another shape than a column; until they are assigned, values stand in for them
         rewards, columns["rewards"] = columns["rewards"], columns["values"]
         rollout = Rollout(**columns, next_values=following, memory=played.memory)
         return own_rewards(rollout, rewards, cut_values, lanes.facts.players)

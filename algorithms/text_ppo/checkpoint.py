@@ -57,6 +57,7 @@ def write_checkpoint_folder(
         TrainingError: a weight is not finite; an earlier folder stays as it is.
         OutputError: the place cannot be written to.
     """
+    # checked before anything is written, so that the last good folder stays
     for name, parameter in network.learnt():
         if not parameter.isfinite().all():
             raise TrainingError(
@@ -64,9 +65,11 @@ def write_checkpoint_folder(
             )
 
     def write_files(place: Path) -> None:
+        # tools read a model without LoRA, so the sums are written; the start is kept to go on from
         if network.lora_rank:
             model.write(place, dict(network.policy_weights()))
             model.model.save_pretrained(place / START, state_dict=unshared(_before_lora(network)))
+            # LoRA's matrices alone: the rest is in `start`
             _save({k: v for k, v in network.state_dict().items() if ".lora_" in k}, place / ADAPTER)
         else:
             model.write(place)
@@ -97,6 +100,7 @@ def restore_network(folder: Path, network: TokenNetwork) -> None:
     """
     try:
         if network.lora_rank:
+            # not strict: the file has LoRA's matrices alone
             network.load_state_dict(_read(folder / ADAPTER), strict=False)
         if network.head is not None:
             network.head.load_state_dict(_read(folder / HEAD))
@@ -137,6 +141,7 @@ def restore_optimiser(
         if any(part is None for part in found.values()) or found["exp_avg"].shape != parameter.shape:  # type: ignore[union-attr]
             raise CheckpointError(f"{folder}: {OPTIMISER} has no moments of {name!r}; put an intact copy back")
         optimiser.state[parameter] = {
+            # `step` stays on the CPU, where AdamW keeps it
             moment: part if moment == "step" else part.to(parameter.device)  # type: ignore[union-attr]
             for moment, part in found.items()
         }

@@ -95,6 +95,7 @@ class TokenNetwork(nn.Module):
         # Padding is on the right, where causal attention does not look: no mask is needed.
         if self._plain_head or model is self.critic:
             return model.base_model(input_ids=ids, use_cache=False).last_hidden_state[rows, places], None
+        # scaled or squashed logits are taken as the model returns them, at the cost of all places
         found = model(input_ids=ids, use_cache=False, output_hidden_states=True)
         return found.hidden_states[-1][rows, places], found.logits[rows, places]
 
@@ -197,8 +198,10 @@ def batch_parts(
 
 def _is_plain(model: Any) -> bool:
     """Whether logits are the output layer's function of the last hidden states; some models scale or squash them."""
+    # without the padding token, of which transformers warns
     ids = torch.tensor([[id for id in range(4) if id != model.config.pad_token_id]], device=model.device)
     with torch.no_grad():
+        # asked of the model itself: no field of its configuration says so
         whole = model(input_ids=ids, use_cache=False).logits
         states = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return bool(torch.allclose(whole, model.get_output_embeddings()(states), atol=1e-4, rtol=1e-3))
@@ -212,6 +215,7 @@ def _add_lora(model: Any, rank: int) -> None:
     )
     for parameter in model.parameters():
         parameter.requires_grad_(False)
+    # LoRA's own weights are drawn from the global generator; put back, it leaves the draws of the run as they were
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         try:

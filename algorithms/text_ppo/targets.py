@@ -51,6 +51,7 @@ def batch_advantages(
         if config.advantage == "turn_grpo":
             rewards, played = _turns_of(batch)
             of_turns = turn_group_advantages(rewards, played, groups)
+            # tokens of the environment have turn -1
             found = of_turns[torch.from_numpy(batch.turns).clamp(min=0), episode]
         else:
             found = group_advantages(scores, groups, config.advantage)[episode]  # type: ignore[arg-type]  # one of these
@@ -60,6 +61,7 @@ def batch_advantages(
     if reference is not None and config.kl_in == "reward":
         rewards = rewards - config.kl * torch.where(decided, (old.log_probs - reference).double(), 0)
     assert old.values is not None
+    # tokens of an episode side by side: in text an episode may be several lists
     columns, place = batch.columns(rewards, old.values.double(), decided)
     traces = {"gamma": config.gamma, "lam": config.lam}
     if config.advantage == "gae":
@@ -73,6 +75,7 @@ def batch_advantages(
 def _turns_of(batch: TokenBatch) -> tuple[Tensor, Tensor]:
     """Rewards [K, E] of turns, the score's rest on the last one, and which turns were played."""
     count = np.zeros(batch.num_episodes, np.int64)
+    # unbuffered, since many tokens have the same episode
     np.maximum.at(count, batch.token_episode, batch.turns + 1)
     rewards = batch.turn_rewards.T.copy()
     played = np.arange(len(rewards))[:, None] < count

@@ -150,6 +150,7 @@ class TextPPO(Learner):
     @property
     def _needs_reference(self) -> bool:
         own = self.config.lora_rank > 0 and self.config.reference is None
+        # with LoRA the start is still there below the matrices
         return self.config.kl > 0 and not own
 
     @contextmanager
@@ -255,6 +256,7 @@ class TextPPO(Learner):
         }
         if old.values is not None:
             metrics["train/explained_variance"] = explained_variance(old.values[decided], found.returns[decided])
+        # a KL in the reward is part of the advantages already
         in_loss = reference if config.kl_in == "loss" else None
         return BatchTargets(decided, advantages.float(), found.returns.float(), old, in_loss, importance), metrics
 
@@ -320,6 +322,7 @@ class TextPPO(Learner):
         number = (
             config.minibatches if config.minibatch is None else max(1, round(batch.num_episodes / config.minibatch))
         )
+        # of seed and iteration alone, so that a resumed run shuffles as one that was not interrupted
         rng = np.random.default_rng([config.seed, self.iteration])
         done = self.iteration / max(1, config.iterations)
         policy_rate, critic_rate = config.rates(done)
@@ -346,6 +349,7 @@ class TextPPO(Learner):
             batch, lists, targets.decided.numpy(), config.tokens_at_once, self._pad
         ):
             loss = self._loss(ids, rows, places, tokens, targets, weights)
+            # parts of one step: `weights` is of the whole step, so that gradients add up
             loss.loss.backward()
             for name, value in loss._asdict().items():
                 sums[name] = sums.get(name, 0.0) + float(value.detach())
@@ -459,6 +463,7 @@ class TextPPO(Learner):
         fixed = [name for name in changes if name not in cls.changeable]
         if fixed:
             raise OptionError(f"{file}: {', '.join(fixed)} cannot change; these can: {', '.join(cls.changeable)}")
+        # `__init__` would make or load another model
         model = cls.__new__(cls)
         config = make_text_ppo_config(**(header["config"] | changes))
         Learner.__init__(model, game, config)
@@ -480,6 +485,7 @@ class TextPPO(Learner):
             if weights is None:
                 raise CheckpointError(f"{file}: its reference is missing; put an intact copy back")
             model._reference = _frozen(language_model.model).to(model.network.device)
+            # not strict: tied weights are stored once
             model._reference.policy.load_state_dict(weights, strict=False)
         return model
 

@@ -67,6 +67,7 @@ class VTrace(Algorithm):
         self.replay = SequenceReplay(config.replay_rollouts, config.reuse, config.max_lag)
         self.version = 0
         """Gradient steps made."""
+        # for the warm-up of the value: the same loss with all other terms off
         self.value_only = dataclasses.replace(config, c_pg=0.0, c_upgo=0.0, c_kl=0.0, c_entropy=0.0)
 
     def training_state(self) -> dict[str, Tensor]:
@@ -94,6 +95,7 @@ class VTrace(Algorithm):
         faults = rollout.faults()
         sums: dict[str, float] = {}
         count = 0
+        # enough batches to draw each new column `reuse` times
         steps = -(-rollout.starts.shape[1] * config.reuse // config.batch_columns) if self.replay.full else 0
         for _ in range(steps):
             drawn = self.replay.draw(config.batch_columns, self.version, self.generator)
@@ -114,6 +116,7 @@ class VTrace(Algorithm):
         """One gradient step on sequences of any age; returns its metrics."""
         with precise(self.device, self.config.precision):
             output = outputs_in_time(self.policy, rollout, self.game.facts.players)
+            # the privileged value sees other inputs, so it is computed beside the policy
             if self.value is not None:
                 output = output._replace(values=values_of(self.value, rollout))
         loss, numbers = self._loss(rollout, output)
@@ -147,6 +150,7 @@ class VTrace(Algorithm):
         )
         learnt = rows_to_learn(rollout)
         ratios = loss.log_ratios.exp()
+        # against the values at sampling: how far the critic moved since the sequence was played
         errors = (steps.values - rollout.values)[learnt]
         numbers = {
             "loss": float(loss.total.detach()),
@@ -163,6 +167,7 @@ class VTrace(Algorithm):
                 continue
             numbers[f"rho/{name}"] = float(rho.mean())
             numbers[f"rho_clipped/{name}"] = float((rho > config.rho_bar).float().mean())
+            # Kish's effective sample size, as a share
             numbers[f"effective_sample/{name}"] = float(rho.sum() ** 2 / rho.square().sum() / len(rho))
         return loss.total, numbers
 
@@ -183,6 +188,7 @@ def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:
     valid = torch.ones_like(rollout.starts) if rollout.valid is None else rollout.valid.clone()
     ended = rollout.terminated | rollout.truncated
     valid[-1] &= ended[-1]
+    # the last row stands in for itself; `valid` lets it be read only where it ended
     following = torch.cat([values[1:], values[-1:]])
     next_values = torch.where(rollout.truncated, rollout.next_values, following)
     return Steps(rollout.rewards, values, next_values, rollout.terminated, rollout.truncated, valid)
@@ -199,6 +205,7 @@ def outputs_in_time(policy: Policy, rollout: Rollout, players: int) -> PolicyOut
         flat = policy(rollout.observations.flatten(0, 1), None, rollout.seats.flatten(), *told)
         return PolicyOutput(flat.logits.unflatten(0, shape), flat.values.unflatten(0, shape), None)
     if rollout.memory is None or rollout.memory.dim() == 2:  # one seat per column already
+        # columns of single seats, unrolled in time, then back to the places of the decisions
         return _unrolled(policy, rollout)
     columns, _ = by_seat(rollout, players)
     assert columns.valid is not None

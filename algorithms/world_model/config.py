@@ -389,6 +389,7 @@ def refuse_changes(
     Raises:
         OutputError: names every value that differs.
     """
+    # through JSON, so that tuples and lists compare as equal
     old, new = (dict(leaves(json.loads(json.dumps(tree, default=str)))) for tree in (before, now))
     names = [name for name in dict.fromkeys([*old, *new]) if name not in free and old.get(name) != new.get(name)]
     if names:

@@ -133,6 +133,7 @@ def read_meta(folder: str | Path) -> dict[str, Any] | None:
 
 def write_record(file: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON object with its own SHA-256."""
+    # through JSON once: the hash is of what a reader gets back, tuples being lists there
     plain = json.loads(json.dumps(dict(content)))
     with atomic_file(file, "w") as handle:
         handle.write(json.dumps({**plain, SUM: config_hash(plain)}, indent=1, sort_keys=True) + "\n")
@@ -168,6 +169,7 @@ def read_table(file: str | Path, schema: pa.Schema) -> pa.Table:
         if name not in table.column_names:
             raise DataError(f"{file}: column {name!r} is missing; it has {', '.join(table.column_names)}")
         got, wanted = table.schema.field(name).type, schema.field(name).type
+        # other writers choose wider integers or large strings; a cast that loses nothing is taken
         if not got.equals(wanted):
             try:
                 table = table.set_column(table.column_names.index(name), name, table[name].cast(wanted))
@@ -268,6 +270,7 @@ def file_hash(file: Path) -> str:
 # A tokenizer of transformers, as in `LanguageModel`.
 def tokenizer_hash(tokenizer: Any) -> str:
     """A SHA-256 of the words of a tokenizer and their numbers."""
+    # the order of a dictionary says nothing
     return config_hash(sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0])))
 
 

@@ -95,6 +95,7 @@ def generate(
     head: dict[str, Any] = {"stamp": stamp, **made_from, "code": code_hash(), "versions": library_versions()}
     if meta is None:
         write_meta(folder, head | {"complete": False})
+    # a shard of another configuration counts as missing
     missing = [number for number in range(config.batches) if not _stands(turns_file(folder, number), stamp)]
     if workers is None:
         generator = make_generator(model, config.backend) if plays and missing else None  # type: ignore[arg-type]
@@ -134,6 +135,7 @@ def _played(
     number: int,
 ) -> dict[str, list[Any]]:
     """The columns of one shard."""
+    # rooms of different seeds do not overlap: a factor far above the number of groups
     first = number * config.groups + (RAGEN_TRAIN if config.seeds == "ragen" else config.seed * 1_000_003)
     env = text_env(
         text,
@@ -161,6 +163,7 @@ class _Copy:
     packed: Lent = field(compare=False)
 
 
+# a worker unpacks the model once, not for each shard
 @lru_cache(maxsize=1)
 def _unpacked(copy: _Copy) -> tuple[LanguageModel, Generator]:
     """The model in a worker."""
@@ -174,6 +177,7 @@ def _played_elsewhere(
     """As `_played`, in a worker; `task`: the model, and the number of the shard."""
     copy, number = task
     model, generator = _unpacked(copy)
+    # one thread per worker: they share the processors
     with one_thread():
         return _played(model, generator if plays else None, text, config, chance, plays, number)
 
@@ -189,11 +193,14 @@ def turn_columns(
         after: str | Sequence[str] = record.state_after if config.prediction == "turn" else record.states_between
         made = replace_states(reply.ids, reply.spans, record.state_before, after, model, config.prediction)  # type: ignore[arg-type]
         states = len(record.verdict.observations) + len(record.verdict.predictions)
+        # the verdict parses text, the spans are of tokens: where they disagree, it is not known what to replace
         problem = made.reason or ("unclear_states" if states != len(state_runs(reply.spans)) else "")
         if config.belief == "self":
+            # the ablation keeps what the model wrote, even where it could not be corrected
             made, problem = made._replace(ids=reply.ids, spans=reply.spans, text=record.reply), ""
         row = row_of(reply.prompt, made.ids, made.spans, model)
         values = {
+            # numbered by batch, whichever batches this call played
             "episode": number * episodes + reply.episode,
             "turn": reply.turn,
             "group": number * groups + int(batch.groups[reply.episode]),
@@ -244,6 +251,7 @@ def write_rows(folder: Path, model: LanguageModel, config: GenerateConfig, shard
         else:
             seen.add(key)
             kept.append(place)
+    # by room, never by row: rows of one room have the same states
     held = held_out(table["room_hash"], np.array(table["group"]), config.validation_share)
     written = {}
     for name, wanted in ((TRAIN, False), (VALIDATION, True)):
@@ -296,6 +304,7 @@ def held_out(rooms: NDArray[np.uint64], groups: NDArray[np.int64], share: float)
 
     The digits are others than those that `split_of` reads, so both splits are independent.
     """
+    # 0 stands for "no room"; groups are then hashed by the golden ratio, which spreads consecutive numbers
     named = np.where(rooms == 0, np.asarray(groups, np.uint64) * np.uint64(0x9E3779B97F4A7C15), rooms)
     return np.asarray((named >> np.uint64(32)) % np.uint64(10_000) < round(share * 10_000), np.bool_)
 

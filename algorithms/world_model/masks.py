@@ -93,10 +93,12 @@ def hide_states(
     place = 0
     for run in state_runs(spans):
         name = "observation" if run.kind == OBSERVATION else "prediction"
+        # tags have no span of their own: they are found by decoding backwards and forwards from the state
         opened, closed = range(run.start - 1, place - 1, -1), range(run.end + 1, len(ids) + 1)
         start = next((at for at in opened if f"<{name}>" in codes.decode(list(ids[at : run.start]))), run.start)
         end = next((at for at in closed if f"</{name}>" in codes.decode(list(ids[run.start : at]))), run.end)
         shown_ids += [*ids[place:start], placeholder]
+        # the placeholder counts as prompt, which no mask trains
         shown_spans += [*spans[place:start], PROMPT]
         place = end
     return [*shown_ids, *ids[place:]], [*shown_spans, *spans[place:]]

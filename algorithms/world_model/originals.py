@@ -199,6 +199,7 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
     tree, unknown = _composed(Path(file))
     given = dict(leaves(tree))
     values = {key: _resolved(value, given) for key, value in given.items()}
+    # only files for fine-tuning have this section
     keys = SFT_KEYS if "optim" in tree or "model.partial_pretrain" in values else KEYS
     tags = values.get("es_manager.train.env_configs.tags") or []
     for key, value in values.items():
@@ -210,15 +211,18 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
         if problem is not None:
             unknown.append(f"{key}: {value!r}" + (f" ({problem})" if problem else ""))
     ppo = fields["ppo"]
+    # these two keys change what another key has set, in whatever order they come
     if values.get(_THINK) is False:
         ppo["prompt_mode"] = "no_think"
     if values.get(_BILEVEL):
         ppo["advantage"] = "bilevel_ragen"
     clip = ppo.pop("clip", None)
     if clip is not None:
+        # the defaults of `TextPPOConfig.clip`
         ppo["clip"] = [clip.get("0", clip.get("both", 0.2)), clip.get("1", clip.get("both", 0.28))]
     if isinstance(fields.get("eval"), dict):
         fields["eval"].setdefault("k", [1])
+        # RAGEN validates on rooms by seed, not on a split
         fields["eval"]["seeds"], fields["eval"]["split"] = "ragen", None
     config = from_fields(SpaConfig, fields, str(file))
     make_text_ppo_config(**config.ppo)
@@ -227,6 +231,7 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
 
 def _take(key: Key, value: Any, values: Mapping[str, Any], fields: dict[str, Any]) -> str | None:
     """Set the fields of a key; why it is not understood, None if it is."""
+    # "${...}" that no key of the file resolves comes from its environment
     if isinstance(value, str) and "${" in value:
         return "set where the original runs"
     if key.when is not None and bool(values.get(key.when[0])) != key.when[1]:
@@ -240,6 +245,7 @@ def _take(key: Key, value: Any, values: Mapping[str, Any], fields: dict[str, Any
     sets = ours if isinstance(ours, dict) else dict.fromkeys(key.ours, ours)
     for name, one in sets.items():
         before = _set(fields, name, one)
+        # a key that repeats another one is fine, a contradiction is told
         if before != one:
             return f"another key has set {name} to {before!r}"
     return None
@@ -256,6 +262,7 @@ def _composed(file: Path) -> tuple[dict[str, Any], list[str]]:
         if name == "_self_":
             continue
         if isinstance(name, str) and beside.is_file() and beside != file:
+            # `beside != file`: a file that names itself would never end
             below, missing = _composed(beside)
             tree, unknown = _merged(tree, below), unknown + missing
         else:
@@ -271,6 +278,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
+# eight steps end a circle of names
 def _resolved(value: Any, given: Mapping[str, Any], depth: int = 8) -> Any:
     """The value of a key that names another key as "${a.b}"; other texts with "${" stay."""
     inner = value[2:-1] if isinstance(value, str) and value.startswith("${") and value.endswith("}") else None

@@ -95,6 +95,7 @@ def replace_states(
     new_spans: list[int] = []
     intended, place, shown = "", 0, 0
     for run, true in zip(runs, texts, strict=True):
+        # the token with the start of this state may be the one with the end of the state before
         found = _content_of(run, ids, unchanged.text, codes)
         if found is None or found.start < place:
             return unchanged._replace(reason="round_trip")
@@ -104,6 +105,7 @@ def replace_states(
             for text, kind in ((found.head, OTHER), (content, run.kind), (found.tail, OTHER))
             if text
         ]
+        # head and tail: text that shares a token with the state
         new_ids += [*ids[place : found.start], *(one for tokens, _ in parts for one in tokens)]
         new_spans += [*spans[place : found.start], *(kind for tokens, kind in parts for _ in tokens)]
         intended += unchanged.text[shown : found.first] + content + found.tail
@@ -111,6 +113,7 @@ def replace_states(
     new_ids += ids[place:]
     new_spans += spans[place:]
     intended += unchanged.text[shown:]
+    # tokens encoded by parts may decode to another text where they meet; then nothing is changed
     if codes.decode(new_ids) != intended:
         return unchanged._replace(reason="round_trip")
     return Replaced(new_ids, new_spans, intended)
@@ -135,22 +138,26 @@ class _Content(NamedTuple):
 def _content_of(run: Run, ids: Sequence[int], text: str, codes: Codes) -> _Content | None:
     """Where the state of a run lies; None if its tags are not in the text."""
     name, before = _NAMES[run.kind], len(codes.decode(list(ids[: run.start])))
+    # the tag before the run, searched from its start backwards
     opened = text.rfind(f"<{name}>", 0, before)
     first = opened + len(name) + 2
     closed = text.find(f"</{name}>", first)
     if opened < 0 or closed < 0:
         return None
     start = run.start
+    # back to the token in which the content begins
     while before > first:
         start -= 1
         before = len(codes.decode(list(ids[:start])))
     last = len(codes.decode(list(ids[: run.end])))
+    # a run may end behind the closing tag, which is the tail
     return _Content(text[first : min(closed, last)], first, last, start, text[before:first], text[closed:last])
 
 
 def _in_white_space(content: str, true: str) -> str:
     """`true` with the white space that `content` has at its ends."""
     lead = content[: len(content) - len(content.lstrip())]
+    # white space alone counts as lead, not twice
     trail = content[len(content.rstrip()) :] if content.strip() else ""
     return lead + true + trail
 
@@ -161,6 +168,7 @@ def _true_texts(
     """The true text of every run, or the reason why there is none; `written`: the text of every run."""
     kinds = [run.kind for run in runs]
     first = kinds.index(PREDICTION) if PREDICTION in kinds else len(kinds)
+    # an observation after a prediction is of a moment of which no true state is known
     if OBSERVATION in kinds[first:]:
         return [], "other_moment"
     predicted = written[first:]

@@ -130,6 +130,7 @@ class ScriptedGenerator:
 
     def _played(self, rows: np.ndarray[Any, Any]) -> tuple[list[list[Any]], list[str]]:
         """A plan for each row, and the state after it."""
+        # on a clone: the true state after the plan, while the environment waits for the reply
         env, engine = self._env, self._env.engine.clone()
         codec = env.game.language
         assert codec is not None
@@ -152,6 +153,7 @@ class ScriptedGenerator:
     def _actions(self, engine: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         legal = on_host(engine.legal())[rows]
         counts = legal.sum(1)
+        # a uniform place among the legal ones, found by counting them
         places = (self._rng.random(len(rows)) * counts).astype(np.int64)
         actions = (legal.cumsum(1) > places[:, None]).argmax(1)
         if self._solver is not None:
@@ -173,6 +175,7 @@ def solver_of(env: TextEnv) -> Agent:
     """
     for beginning, name in SOLVERS.items():
         if env.game.name.startswith(beginning):
+            # the best move depends on how many are left
             horizon = f"(horizon={env.most_actions})" if beginning == "FrozenLake" else ""
             return make_agent(name + horizon, env.game)
     raise OptionError(f"policy 'solver': no solver of {env.game.name} is known; the games are {', '.join(SOLVERS)}")
@@ -180,6 +183,7 @@ def solver_of(env: TextEnv) -> Agent:
 
 def form_rows(model: LanguageModel, text: TextConfig, episodes: int, prompt_mode: str, seed: int) -> list[TokenRow]:
     """Rows of scripted episodes whose moves are random, and whose states are those of other moments of other episodes."""
+    # a seed far from those of the stages
     env = text_env(text, episodes, prompt_mode=prompt_mode, seed=1_000_000_007 + seed)
     batch = collect(
         model, ScriptedGenerator(env, model, seed=seed, untrue=True), env, Sampling(), seed, keep_records=False
@@ -206,6 +210,7 @@ def learn_form(
     model.model.train()
     for step in range(steps):
         for group in optimizer.param_groups:
+            # up over 20 steps, level, then down in a line to a tenth
             group["lr"] = learning_rate * min(1.0, (step + 1) / 20, 1.1 - step / steps)
         chosen = batch_of([rows[place] for place in draw.integers(0, len(rows), batch_size)], table, pad)
         loss = token_losses(model.model, chosen).mean

@@ -160,8 +160,10 @@ class TinyRun:
 
     def __init__(self, config: TinyConfig, seed: int, folder: str | Path, note: Callable[[str], None] = print) -> None:
         self.config, self.seed, self.folder, self.note = config, seed, Path(folder), note
+        # which arms run does not change the figures of the others
         sizes = {name: value for name, value in asdict(config).items() if name not in ("arms", "ablations")}
         self.stamp = config_hash(sizes, seed)
+        # a changed preset of PPO makes only its parts anew
         self.ppo_stamp = config_hash({**sizes, "preset": PRESETS["tiny"]}, seed)
         self.training = training_rooms(config)
 
@@ -184,6 +186,7 @@ class TinyRun:
         kept = _kept(file, stamp)
         if kept is not None and kept.get("complete"):
             return {key: value for key, value in kept.items() if key not in ("complete", "stamp")}
+        # CPU time, since other work may run on the machine
         began = process_time()
         found = make()
         found = {"cpu_s": round(process_time() - began, 1)} | found
@@ -239,6 +242,7 @@ class TinyRun:
         file, place = self.folder / f"ppo-{arm}.json", self.folder / f"ppo-{arm}"
         kept = _kept(file, self.ppo_stamp)
         if kept is not None and place.is_dir():
+            # figures and checkpoint are written one after the other, so both must be there to go on
             curve, before = kept["curve"], kept["spent_cpu_s"]
             learner = TextPPO.load(place, env=text_env(config.text, 1).game)
         else:
@@ -251,6 +255,7 @@ class TinyRun:
             return {"spent_cpu_s": round(before + process_time() - began, 1)}
 
         while True:
+            # the state at iteration 0 is evaluated too; a resumed run has that point already
             point, until_eval = str(learner.iteration), config.eval_every - learner.iteration % config.eval_every
             if until_eval == config.eval_every and point not in curve:
                 curve[point] = self._evaluated(learner.model, mode) | spent()
@@ -258,6 +263,7 @@ class TinyRun:
             if learner.iteration >= config.iterations:
                 return {"curve": curve} | spent()
             _write(file, {"curve": curve, "complete": False, "stamp": self.ppo_stamp} | spent())
+            # to the next checkpoint, evaluation or end, whichever is first
             ahead = min(SAVE_EVERY, config.iterations - learner.iteration, until_eval)
             learner.learn(ahead * learner.config.episodes, reset_num_timesteps=False)
             learner.save(place)
@@ -287,6 +293,7 @@ class TinyRun:
         """Pass@1 and Pass@k on all, seen and unseen rooms, and figures of the replies."""
         how = eval_config(self.config, mode, self.training.reply_tokens)
         player, env = play(model, self.config.text, how)
+        # one episode of each group names its room
         seen = np.isin(env.room_hashes[:: env.group_size], self.training.hashes)
         env.close()
         return {**_scores(player.rates, self.config.samples, seen), **player.figures}

@@ -91,6 +91,7 @@ def _compiled(
         start = (seat, hands, classes, memories, ignored)
         if run(moves, takes, states, *start, past, memory, after, found) >= 0:
             return Replayed(after, found)
+        # how many different memories there are is known only afterwards
         room *= 4
 
 
@@ -101,6 +102,7 @@ def _in_batches(
     rows = np.arange(len(hands))
     memories = np.array(np.broadcast_to(memories, (len(hands), *memories.shape[1:])))
     past = []
+    # hands are given after the last event: cards taken are put back from the end to the start
     for event in reversed(events):
         hands = hands_before(event.take, hands)
         past.append(hands)

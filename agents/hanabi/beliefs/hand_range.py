@@ -99,6 +99,7 @@ class HandRange:
         """
         self._listed = []
         take = self._taken(before, move, now)
+        # the meaning is computed for hands of that time, so the cards taken since then must be known
         if agree:
             self.frames = (*self.frames, Frame(agree, len(self.takes)))
         if take.slot >= 0:
@@ -144,15 +145,19 @@ class HandRange:
         if take.slot >= 0:
             keep = has_card(hands, take.slot, take.card)
         hands, self._classes = hands[keep], self._classes[keep] if len(self._classes) > 1 else self._classes
+        # the slot is not closed yet: these are the hands before the take
         after = self._replay((event._replace(take=NOTHING_TAKEN),), hands)
         hands, after = hands[after >= 0], after[after >= 0]
         if take.slot >= 0:
+            # only now: the bot was asked about the hand as it was
             hands = without_slot(hands, take.slot)
         if take.drew:
             counts = self._counts(now)
             hands = with_drawn_card(hands, take.held - 1, counts)
+            # in the order in which `with_drawn_card` lists them
             after = after.repeat(np.count_nonzero(counts))
             if len(hands) > self.blueprint.most_listed:
+                # chosen by a hash, so that equal ranges keep the same part
                 some = np.argsort(hash_rows(len(hands), np.arange(len(hands))))[: int(self.blueprint.most_listed)]
                 hands, after = hands[some], after[some]
         self.pending = (event,)
@@ -160,11 +165,13 @@ class HandRange:
 
     def _keep(self, hands: Hands, after: NDArray[np.int32], now: Record) -> None:
         """Keep the hands that agree and consist of unseen cards."""
+        # a card drawn or shown elsewhere since then may use up the copies of a hand
         keep = (after >= 0) & (ways(hands, int(now["held"][0, self.seat]), self._counts(now)) > 0)
         if not keep.any():
             self._forget_conventions(now)
             return
         self.hands, self.pending = hands[keep], ()
+        # memories that no hand refers to are dropped, so that they stay few
         used, places = np.unique(after[keep], return_inverse=True)
         self._memories = self._found[used].copy()
         self._classes = places.astype(np.int32) if len(used) > 1 else np.zeros(1, np.int32)
@@ -174,6 +181,7 @@ class HandRange:
         self.contradictions += 1
         self._listed = []
         self._classes = np.zeros(1, np.int32)
+        # any hand will do, since with `tells=False` none is refused; it only brings the memories up to date
         self._replay(tuple(event._replace(tells=False) for event in self.pending), own_hands(now, self.seat))
         self._memories = self._found[:1].copy()
         self.hands, self.pending, self.frames = None, (), ()
@@ -197,6 +205,7 @@ class HandRange:
             before = self.hands
             for take in reversed(self.takes[frame.takes :]):
                 before = hands_before(take, before)
+            # hands of now may have been one hand then: each is judged once
             then, places = np.unique(before, return_inverse=True)
             if len(then) > most:
                 return False
@@ -213,6 +222,7 @@ class HandRange:
             after = self._replay(self.pending, hands)
             return after >= 0, self._found[np.maximum(after, 0)]
         order = np.argsort(self.hands)
+        # the range is not sorted; `order` makes it so for the search
         places = order[np.minimum(np.searchsorted(self.hands, hands, sorter=order), len(order) - 1)]
         classes = self._classes[places] if len(self._classes) > 1 else np.zeros(len(hands), np.int64)
         return self.hands[places] == hands, self._memories[classes]
@@ -224,6 +234,7 @@ class HandRange:
         """
         while self.hands is None:  # twice, if a contradiction appears only now
             self.list_hands(now)
+        # the hands of others are taken out of the copies here, not before: a public range must not know them
         return self.hands, ways(self.hands, int(now["held"][0, self.seat]), unseen_counts(now, (self.seat,)))
 
     def draw(self, now: Record, count: int, key: int) -> Draw:
@@ -245,6 +256,7 @@ class HandRange:
         if total[-1] == 0:
             raise EmptyRangeError("no hand of this range can be made of the cards that the seat has not seen")
         keys = hash_rows(key, np.arange(count))
+        # draw 0 of each stream chooses the hand of its world
         picks = hash_rows(keys, np.zeros(count, np.int64)).view(np.uint64) % np.uint64(total[-1])
         chosen = np.searchsorted(total, picks.astype(np.int64), side="right")
         worlds, counts = _worlds(now, keys), unseen_counts(now, (self.seat,))
@@ -259,6 +271,7 @@ class HandRange:
         parts: list[Draw] = []
         found, tried = 0, 0
         while found < count:
+            # fewer than one in a hundred agrees: listing is faster, where it is possible
             if tried >= 1000 and found < tried // 100:
                 if self._can_list(now):
                     return None

@@ -15,9 +15,11 @@ NONE = -1
 @batch_kernel
 def before_move(hand, held, slot, card, drew):
     """The hand from which `card` was taken out of `slot`; held: its cards then; drew: whether the newest is a new one."""
+    # the newest card has the highest slot
     if drew:
         hand &= (1 << (5 * (held - 1))) - 1
     low = (1 << (5 * slot)) - 1
+    # the cards above the slot had moved down by one
     return (hand & low) | (card << (5 * slot)) | ((hand & ~low) << 5)
 
 
@@ -59,6 +61,7 @@ def replay(moves, takes, states, seat, hands, classes, memories, ignored, past, 
     after [n]: row of found [F, P, M] for a hand that agrees, -1 for others. Gives the number of rows, -1 if F are not enough.
     """
     rows = 0
+    # from the last move back to the first: `past[e]` is the hand before move e
     for k in range(hands.shape[0]):
         hand = int(hands[k])
         for e in range(moves.shape[0] - 1, -1, -1):
@@ -71,14 +74,17 @@ def replay(moves, takes, states, seat, hands, classes, memories, ignored, past, 
         for e in range(moves.shape[0]):
             put_hand(states, e, seat, past[e])
             mover, action = moves[e, 0], moves[e, 1]
+            # who moved sees this hand: it would have chosen something else
             if mover >= 0 and mover != seat and choose(states, e, mover, memory[mover]) != action:
                 after[k] = NONE
+                # the first contradiction ends it
                 break
             for p in range(memory.shape[0]):
                 if p != ignored:
                     notice(states, e, p, action, memory[p])
         if after[k] == NONE:
             continue
+        # few memories differ, so rows are compared one by one
         row = 0
         while row < rows and not same_memory(found[row], memory):
             row += 1
@@ -102,12 +108,14 @@ def deal_worlds(state, seat, hands, counts, left, start, stop):
         for card in range(left.shape[0]):
             left[card] = counts[card]
         for slot in range(int(state.held[k, seat])):
+            # what is left is no longer in any hand and goes to the deck, from `deck_top` on
             left[int(state.hands[k, seat, slot])] -= 1
         place = top = int(state.deck_top[k])
         for card in range(left.shape[0]):
             for _ in range(left[card]):
                 state.deck[k, place] = card
                 place += 1
+        # Fisher-Yates, over the cards not dealt yet
         for place in range(state.deck.shape[1] - 1, top, -1):
             other = top + draw(state, k, place - top + 1)
             card = int(state.deck[k, place])

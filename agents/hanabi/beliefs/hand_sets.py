@@ -26,7 +26,7 @@ Counts = NDArray[np.int64]
 
 def hand_dtype(hand_size: int) -> type[np.signedinteger[Any]]:
     """Smallest integer that holds a packed hand."""
-    return np.int32 if hand_size <= 6 else np.int64
+    return np.int32 if hand_size <= 6 else np.int64  # 6 cards of 5 bits take 30
 
 
 def all_hands(counts: Counts, allowed: NDArray[np.int64], hand_size: int) -> Hands:
@@ -70,6 +70,7 @@ def has_card(hands: Hands, slot: int, card: int) -> NDArray[np.bool_]:
 
 def without_slot(hands: Hands, slot: int) -> Hands:
     """The hands with a slot removed and the gap closed."""
+    # lower slots stay, higher ones move down by one
     low = (1 << BITS * slot) - 1
     return (hands & low) | ((hands >> BITS * (slot + 1)) << BITS * slot)
 
@@ -85,6 +86,7 @@ def with_card_back(hands: Hands, held: int, slot: int, card: int, drew: bool) ->
     """The hands of `held` cards from which a card was taken out of a slot, after which, if `drew`, another was drawn."""
     kept = hands & ((1 << BITS * (held - 1)) - 1) if drew else hands
     low = (1 << BITS * slot) - 1
+    # the newest card is in the highest slot, so dropping it is a mask
     return (kept & low) | (card << BITS * slot) | ((kept & ~low) << BITS)
 
 
@@ -112,10 +114,12 @@ def _write_hands(counts, allowed, cards, out, most):
         if out.shape[0] > 0:
             out[0] = 0
         return 1
+    # `counts` has what is left of each kind by the cards of the slots before; it is as given at the end of a full pass
     found, slot = 0, 0
     cards[0] = -1
     while slot >= 0 and found < most:
         card = cards[slot]
+        # take the card of this slot back before the next one is tried
         if card >= 0:
             counts[card] += 1
         card += 1
@@ -144,9 +148,11 @@ def _count_ways(hands, held, counts, out):
     for k in range(hands.shape[0]):
         hand, number = int(hands[k]), 1
         for slot in range(held):
+            # copies left times copies left after that: the number of ordered choices of physical cards
             card = (hand >> (5 * slot)) & 31
             number *= max(counts[card], 0)
             counts[card] -= 1
+        # restored, not copied: the loop allocates nothing
         for slot in range(held):
             counts[(hand >> (5 * slot)) & 31] += 1
         out[k] = number

@@ -21,6 +21,7 @@ def hand_cards(state, i, seat):
     held, twice = 0, 0
     for slot in range(int(state.held[i, seat])):
         bit = 1 << int(state.hands[i, seat, slot])
+        # before `held` takes the bit: then this copy is the second
         twice |= held & bit
         held |= bit
     return held, twice
@@ -55,6 +56,7 @@ def play_for_others(state, i, seat):
     lasts = 0
     for color in range(state.fireworks.shape[1]):
         lasts |= 1 << (color * ranks + ranks - 1)
+    # ids shifted by one are a rank lower; what falls on the last rank of the colour before is no predecessor
     slot = -1
     for offset in range(1, players):
         if slot < 0:

@@ -30,6 +30,7 @@ def play_if_certain(state, i, seat):
     playable = playable_cards(state, i)
     for slot in range(int(state.held[i, seat])):
         told = color_known(state, i, seat, slot) and rank_known(state, i, seat, slot)
+        # colour and rank told, so that `plausible_cards` has one member
         if told and plausible_cards(state, i, seat, slot) & playable:
             return play_id(state, slot)
     return NO_RULE
@@ -40,6 +41,7 @@ def play_safe(state, i, seat, ones, twos):
     """Play a card that is playable whatever it is."""
     playable = playable_cards(state, i)
     for slot in range(int(state.held[i, seat])):
+        # by copies, not kinds: a kind of which no copy is unseen cannot be held
         if copies_in(plausible_cards(state, i, seat, slot) & ~playable, ones, twos) == 0:
             return play_id(state, slot)
     return NO_RULE
@@ -53,6 +55,7 @@ def play_probable(state, i, seat, ones, twos, numerator, denominator):
     for slot in range(int(state.held[i, seat])):
         plausible = plausible_cards(state, i, seat, slot)
         hits, total = copies_in(plausible & playable, ones, twos), copies_in(plausible, ones, twos)
+        # fractions compared crosswise, so that no rounding decides a tie; strict, so that the oldest wins
         if hits * best_total > best_hits * total:
             best, best_hits, best_total = slot, hits, total
     if best >= 0 and best_hits * denominator >= numerator * best_total:
@@ -94,10 +97,13 @@ def tell_dispensable(state, i, seat):
             color, rank = card // ranks, card % ranks
             height = int(state.fireworks[i, color])
             knows_color, knows_rank = color_known(state, i, other, slot), rank_known(state, i, other, slot)
+            # its colour alone shows it: no card of it is needed
             if not knows_color and height == ranks:
                 return tell_color_id(state, offset, color)
+            # its rank alone shows it: every stack is beyond it
             if not knows_rank and rank < lowest:
                 return tell_rank_id(state, offset, rank)
+            # one fact known and the other one missing: together they show that it is on its stack
             if rank < height and knows_color != knows_rank:
                 return tell_rank_id(state, offset, rank) if knows_color else tell_color_id(state, offset, color)
     return NO_RULE

@@ -44,6 +44,7 @@ def best_hint(state, i, seat, offset, memory, play, valuable, expected):
     colors = state.fireworks.shape[1]
     best, best_fitness = NO_RULE, 0
     for value in range(colors + ranks):
+        # a hint has to name a card
         is_color = value < colors
         held = colors_held >> value if is_color else ranks_held >> (value - colors)
         if held & 1:
@@ -69,26 +70,31 @@ def choose_smartbot(state, i, seat, memory):
     left = unlocated_cards(state, i, seat, memory)
     surest = card_to_play(state, i, seat, memory, play, left)
     gamble = card_to_gamble(state, i, seat, memory, play, left)
+    # in the last round a card kept is worth nothing
     if deck == 0 and max(surest, gamble) >= 0:
         return play_id(state, surest if surest >= 0 else gamble)
 
+    # without a token nobody can warn it
     expected = next_discard(state, i, following, memory, play, valuable, worthless) if tokens > 0 else -1
     in_danger = expected >= 0 and (valuable >> int(state.hands[i, following, expected])) & 1 == 1
     if not in_danger:
         if tokens < int(state.setup[i, MAX_TOKENS]):
             finesse = card_to_finesse(state, i, seat, memory, play & ~valuable)
             if finesse >= 0:
+                # the newest slot of exactly one partner: it will be read as "play that one"
                 return discard_id(finesse)
         if surest >= 0:
             return play_id(state, surest)
 
     hint, fitness = NO_RULE, 0
     if tokens > 0:
+        # only the next seat is about to discard
         for offset in range(1, 2 if in_danger else players):
             other, value = best_hint(state, i, seat, offset, memory, play, valuable, expected if offset == 1 else -1)
             if value > fitness:
                 hint, fitness = other, value
     if in_danger and hint == NO_RULE:
+        # no hint has merit: the rank of the card serves as the warning
         return tell_rank_id(state, 1, int(state.hands[i, following, expected]) % ranks)
     if hint != NO_RULE:
         return hint
@@ -104,6 +110,7 @@ def unlocated_cards(state, i, seat, memory):
     """Bit set of the cards that a seat cannot place: some copy is neither gone nor in another hand nor known in its own."""
     ones, twos = unseen_copies(state, i, seat)
     for slot in range(int(state.held[i, seat])):
+        # what it knows of its own hand is placed too, so that other slots are not taken for it
         cards = belief(state, memory, seat, slot)
         if is_known(cards):
             ones, twos = one_less(cards, ones, twos)
@@ -124,6 +131,7 @@ def card_to_play(state, i, seat, memory, play, left):
         cards = belief(state, memory, seat, slot)
         seen = own_view(cards, left)
         if not none_in(cards, play) and all_in(seen, play):
+            # a card of unknown rank comes before all others; among those of known rank the lowest
             merit = ranks + 2
             for rank in range(ranks):
                 if seen & ~cards_of_rank(state, rank) == 0:
@@ -145,6 +153,7 @@ def card_to_gamble(state, i, seat, memory, play, left):
         seen = own_view(belief(state, memory, seat, slot), left)
         if maybe_in(seen, play):
             hits, size = share_in(seen, play)
+            # `>=`, so that the newest of equals is taken; everywhere else it is the oldest
             if hits * best_size >= best_hits * size:
                 best, best_hits, best_size = slot, hits, size
     return best
@@ -186,12 +195,14 @@ def discard(state, i, seat, memory, play, valuable, worthless, left):
         cards = belief(state, memory, seat, slot)
         seen = own_view(cards, left)
         if all_in(cards, worthless) or (maybe_in(cards, worthless) and all_in(seen, worthless)):
+            # shares of kinds, not of copies, compared crosswise; 2/1 is above all of them, and the smallest is taken
             hits, size = share_in(cards, worthless)
             if hits * best_size < best_hits * size:
                 best, best_hits, best_size = slot, hits, size
     if best < 0:
         best = next_discard(state, i, seat, memory, play, valuable, worthless)
     if best < 0:
+        # below -1, so that a card of unknown rank can be chosen
         best_rank = -2
         for slot in range(held):
             cards, rank_told = belief(state, memory, seat, slot), -1

@@ -76,6 +76,7 @@ def import_hanabi_gru(
     assert isinstance(policy, HanabiGruPolicy)
     _check_shapes(file, tensors, policy, made)
     refuse_not_finite(file, tensors)
+    # the last row of an embedding is "no move", which has no action id
     places = torch.tensor([*action_ids(action_order, facts), facts.num_actions])
     for name, tensor in tensors.items():
         policy.get_parameter(NAMES[name]).data.copy_(_reorder(tensor, places) if name in BY_ACTION else tensor)
@@ -127,6 +128,7 @@ def to_state_dict(policy: Policy, facts: GameFacts, action_order: str) -> dict[s
     for name, here in NAMES.items():
         if here in own:
             tensor = own[here]
+            # a slice, since logits have one row less than embeddings
             found[name] = tensor[places[: len(tensor)]] if name in BY_ACTION else tensor.clone()
     return found
 
@@ -145,8 +147,10 @@ def _with_embeddings(policy: GruPolicy, facts: GameFacts) -> HanabiGruPolicy:
             'train with --policy "gru(hidden=(256,))" or hanabi_gru'
         )
     padded = HanabiGruPolicy(facts, layers, policy.memory_size)
+    # what the policy lacks stays 0, so the inputs that it never had change nothing
     weights = {name: torch.zeros_like(tensor) for name, tensor in padded.state_dict().items()} | policy.state_dict()
     missing = padded.gru.input_size - policy.gru.input_size
+    # the added embeddings come last in the input of the GRU
     weights["gru.weight_ih"] = nn.functional.pad(weights["gru.weight_ih"], (0, missing))
     padded.load_state_dict(weights)
     return padded

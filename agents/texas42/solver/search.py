@@ -25,12 +25,14 @@ def lead_score(bit, hands, left, seat, follows, wins, fives, tens):
     at = index_of(bit)
     follow, able = int(follows[at]), int(wins[at])
     a, p, b = int(hands[(seat + 1) & 3]) & left, int(hands[(seat + 2) & 3]) & left, int(hands[(seat + 3) & 3]) & left
+    # who cannot follow may answer with anything; `able` then leaves the trumps
     a = a & follow if a & follow else a
     p = p & follow if p & follow else p
     b = b & follow if b & follow else b
     theirs = max(a & able, b & able)
     count = count_of(bit, fives, tens)
     if bit > theirs:
+        # the steps of 1000 keep the classes apart: count and place add up to 107 at most
         return 2000 + 8 * count + at
     if p & able > theirs:
         return 1000 + 8 * count - at
@@ -43,8 +45,10 @@ def follow_score(bit, ours, theirs, able, fives, tens):
     count, at = count_of(bit, fives, tens), index_of(bit)
     if bit & able > max(ours, theirs):
         return 1000 + 4 * count - at
+    # the side wins without this tile: it takes the counts, and strength is kept
     if ours > theirs:
         return 1000 + 32 * count - at
+    # a lost trick: hold back counts first, strength second
     return -8 * count - at
 
 
@@ -131,10 +135,14 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
     depth, delta, value, entering, bit, forced = 0, 0, 0, True, 0, False
     while True:
         if entering:
+            # No position is 29 tiles deep and no frame lists more than seven tiles, so that this entry is free to count
+            # nodes.
             frames[29, 31] += 1
+            # what is left for either side bounds the value before anything is searched
             hint, lower, upper = 0, -rest, rest
             if place == 0:
                 if by_tricks:
+                    # every trick of the side that breaks the contract counts, so 0 means that it was kept
                     lower, upper = (-tricks, 0) if int(contract[HIT_VALUE]) < 0 else (0, tricks)
                 done = True
                 if left == 0:
@@ -153,7 +161,11 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                 else:
                     done = False
                     key = left | (seat << 28)
+                    # multiplicative hashing: the factor is 2^32 over the golden ratio, and the upper bits of the
+                    # product are the mixed ones
                     word = int(table[((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)])
+                    # words of earlier deals and declarations have another generation, so that tables need not be
+                    # cleared
                     if (word & 0x3FFFFFFF) == key and (word >> 49) == (mark >> 49):
                         lower, upper = ((word >> 30) & 127) - 42, ((word >> 37) & 127) - 42
                         hint = 1 << ((word >> 44) & 31)
@@ -161,6 +173,7 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                             value, done = lower, True
                         elif upper <= alpha:
                             value, done = upper, True
+                    # still alpha < beta: where they would meet was answered above
                     alpha, beta = max(alpha, lower), min(beta, upper)
                 if done:
                     value += delta
@@ -184,6 +197,7 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                     if place < 3:
                         following = int(hands[(seat + 1) & 3]) & left
                         following = following & follow if following & follow else following
+                        # what the next seats can still answer with decides who wins, not only what lies
                         theirs = max(theirs, following & able)
                     if place == 1:
                         following = int(hands[(seat + 2) & 3]) & left
@@ -192,15 +206,18 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                 while moves != 0:
                     bit = moves & -moves
                     moves ^= bit
+                    # the best tile of an earlier search of this position
                     if bit == hint:
                         score = 9999
                     elif place == 0:
                         score = lead_score(bit, hands, left, seat, follows, wins, fives, tens)
                     else:
                         score = follow_score(bit, ours, theirs, able, fives, tens)
+                    # score above five bits of place: one integer to sort by, and a negative score keeps its place in
+                    # the lower bits
                     entry = (score << 5) | index_of(bit)
                     k = count
-                    while k > 0 and int(frames[depth, _LIST + k - 1]) < entry:
+                    while k > 0 and int(frames[depth, _LIST + k - 1]) < entry:  # insertion sort: seven at most
                         frames[depth, _LIST + k] = frames[depth, _LIST + k - 1]
                         k -= 1
                     frames[depth, _LIST + k] = entry
@@ -214,6 +231,7 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                 frames[depth, _FIRST_ALPHA], frames[depth, _FIRST_BETA] = alpha, beta
                 frames[depth, _LOWER], frames[depth, _UPPER] = lower, upper
                 frames[depth, _MOVES], frames[depth, _MOVE] = count, 0
+                # what was gained on the way here is in the frame now, and added when the node returns
                 delta = 0
         else:
             left, seat, place = int(frames[depth, _LEFT]), int(frames[depth, _SEAT]), int(frames[depth, _PLACE])
@@ -235,6 +253,8 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
             if alpha >= beta or cursor == count:
                 if place == 0:
                     lower, upper = int(frames[depth, _LOWER]), int(frames[depth, _UPPER])
+                    # fail-soft: above the first alpha `best` is a lower bound, below the first beta an upper one,
+                    # between them both
                     if best > int(frames[depth, _FIRST_ALPHA]):
                         lower = max(lower, best)
                     if best < int(frames[depth, _FIRST_BETA]):
@@ -258,6 +278,7 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
             bit, left, seat, place, follow, able, top, owner, points, rest, tricks,
             contract, follows, wins, level, fives, tens,
         )  # fmt: skip
+        # the window moves along: below here values are of what is still to be won after this tile
         delta += gain
         alpha -= gain
         beta -= gain
@@ -296,6 +317,7 @@ def set_up(held, leader, trick, decl, bidder, place, follows, wins, counts, leve
     set_contract(contract, decl, bidder)
     fives, tens, out = int(counts[0]), int(counts[1]), int(contract[OUT])
     left, points = 0, 0
+    # nello: tiles of the partner who sits out are never played, and `left` would never become empty
     for seat in range(4):
         hands[seat] = as_places(int(held[seat]), place)
         if seat != out:
@@ -308,6 +330,8 @@ def set_up(held, leader, trick, decl, bidder, place, follows, wins, counts, leve
             if k == 0:
                 follow, able = int(follows[at]), int(wins[at])
             if (bit & able) > top:
+                # under sevens the first of equals wins: `top` also has the equals of higher place, which then do not
+                # beat it
                 top, owner = bit | int(level[at]), seat
             points += 1 if k == 0 else 0
             points += count_of(bit, fives, tens)
@@ -320,5 +344,6 @@ def set_up(held, leader, trick, decl, bidder, place, follows, wins, counts, leve
     position[P_LEFT], position[P_SEAT], position[P_PLACE] = left, seat, number
     position[P_FOLLOW], position[P_ABLE] = follow, able
     position[P_TOP], position[P_OWNER], position[P_POINTS] = top, owner, points
+    # `points` has the 1 of the present trick, and so has `tricks`
     position[P_REST] = tricks + 5 * fives_left + 10 * tens_left + (points - 1 if number > 0 else 0)
     position[P_TRICKS] = tricks

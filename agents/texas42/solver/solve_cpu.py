@@ -10,6 +10,7 @@ from ludory.envs.engine.binding.kernel_placeholders import index_of, moves_of, p
 from ludory.envs.kernels import batch_kernel
 
 ILLEGAL = -128
+# V has the parity of the points left, so the next value that is possible is 2 away.
 FIRST_STRIDE = 2
 """Between the first two windows of a value."""
 _GENERATIONS = 1 << 15
@@ -24,6 +25,7 @@ def prepare(task, rules, work, k):
     tables = rules.place[d], rules.follows[d], rules.wins[d], rules.counts[d], rules.level[d]
     outputs = work.hands, work.position, work.contract
     set_up(task.held[k], task.leader[k], task.trick[k], d, task.bidder[k], *tables, *outputs)
+    # a new generation invalidates all words; only when its 15 bits run out must the table be cleared
     work.clock[0] += 1
     if work.clock[0] == _GENERATIONS:
         work.table[:] = 0
@@ -45,10 +47,12 @@ def exact(rules, work, decl, guess):
     low, high = -position[_REST], position[_REST]
     if contract[_BY_TRICKS]:
         low, high = -position[_TRICKS], position[_TRICKS]
+    # like MTD(f) (Plaat et al., 1996): null windows cut most, and what one search learns stays in the table
     stride, middle = FIRST_STRIDE, guess
     while low < high:
         if middle <= low or middle > high:
             middle = low + (high - low + 1) // 2
+        # a null window: it only tells whether the value is at least `middle`
         value = run(rules, work, decl, middle - 1, middle)
         if value < middle:
             high = value
@@ -118,6 +122,7 @@ def q_rows(task, rules, work, only, values, q, start, stop):
             if (only[k] >> played) & 1 == 0:
                 continue
             gain = move(rules, work, decl, before, bit)
+            # guess: as much as the best tile so far
             value = gain + exact(rules, work, decl, best - gain)
             q[k, played] = value
             if first or (value > best if seat & 1 == 0 else value < best):
@@ -138,5 +143,6 @@ def at_least_after_rows(task, rules, work, bounds, answers, start, stop):
         while moves != 0:
             bit = moves & -moves
             moves ^= bit
+            # what the tile gains at once need not be won any more
             bound = bounds[k] - move(rules, work, decl, before, bit)
             answers[k, rules.tile[decl, index_of(bit)]] = run(rules, work, decl, bound - 1, bound) >= bound

@@ -25,9 +25,11 @@ _LOWEST = np.array([0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 1
 @batch_kernel
 def set_offsets(held, tricks, slots, offsets):
     """Fill `offsets` for the hands `held` [4] with `tricks` tricks left; returns the slot of leader 0 after none is played."""
+    # the leader is the lowest digit of a slot, of base 4; the seats follow, each with base C(7, k - 1)
     scale, size = 4, slots.sizes[tricks - 1]
     for seat in range(4):
         for local in range(7):
+            # a tile of one seat changes the digit of that seat alone, so that the parts of four tiles can be added
             if (held[seat] >> local) & 1:
                 offsets[7 * seat + local] = slots.number[held[seat] ^ (1 << local)] * scale
         scale *= size
@@ -72,7 +74,7 @@ def best_of_trick(leader, held, given, slot, deal, offsets, table):
                     moves_d &= moves_d - 1
                     winner = fourth if deal.able[led, tile_d] > top_c else owner_c
                     gain = points_c + deal.counts[tile_d]
-                    value = side * table[at_c + offsets[tile_d] + winner]
+                    value = side * table[at_c + offsets[tile_d] + winner]  # the table is from Team 0's side
                     best_d = min(best_d, value + (gain if (winner - leader) & 1 == 0 else -gain))
                 best_c = max(best_c, best_d)
             best_b = min(best_b, best_c)
@@ -89,6 +91,7 @@ def mark_trick(leader, held, slot, deal, offsets, table, levels, tricks):
         led = 7 * leader + int(_LOWEST[moves_a])
         moves_a &= moves_a - 1
         one += 1
+        # what the later seats may play depends on the tile led alone
         moves_b = answers(held[second], deal.follow[led, second])
         moves_c = answers(held[third], deal.follow[led, third])
         moves_d = answers(held[fourth], deal.follow[led, fourth])
@@ -113,7 +116,9 @@ def mark_trick(leader, held, slot, deal, offsets, table, levels, tricks):
                     tile_d = 7 * fourth + int(_LOWEST[rest_d])
                     rest_d &= rest_d - 1
                     winner = fourth if deal.able[led, tile_d] > top_c else owner_c
+                    # a mark until values are written: no value is above 42
                     table[at + offsets[tile_d] + winner] = REACHED
+    # 4 * tricks tiles are left between tricks, and one less after each tile
     levels[4 * tricks - 1] += one
     levels[4 * tricks - 2] += two
     levels[4 * tricks - 3] += three
@@ -135,6 +140,7 @@ def subsets_of_size(tricks, out):
 
 @batch_kernel
 def sweep(forward, tricks, deal, slots, table, levels, subsets, held, given, offsets):
+    # in ascending order, which is the numbering of `slots.number`
     """With `tricks` left: mark what follows the reached positions (forward), or write their values."""
     size = subsets_of_size(tricks, subsets)
     at = slots.base[tricks]
@@ -146,6 +152,7 @@ def sweep(forward, tricks, deal, slots, table, levels, subsets, held, given, off
                     for leader in range(4):
                         if table[at + leader] == UNREACHED:
                             continue
+                        # few slots are reached, and only their hands are decoded
                         if not ready:
                             held[0], held[1], held[2], held[3] = subsets[r0], subsets[r1], subsets[r2], subsets[r3]
                             slot, ready = set_offsets(held, tricks, slots, offsets), True
@@ -153,6 +160,7 @@ def sweep(forward, tricks, deal, slots, table, levels, subsets, held, given, off
                             levels[4 * tricks] += 1
                             mark_trick(leader, held, slot, deal, offsets, table, levels, tricks)
                         else:
+                            # needs the values with one trick less
                             table[at + leader] = best_of_trick(leader, held, given, slot, deal, offsets, table)
                     at += 4
 
@@ -160,12 +168,14 @@ def sweep(forward, tricks, deal, slots, table, levels, subsets, held, given, off
 @batch_kernel
 def look_up(packed, deal, slots, table, held, given, offsets, q):
     """V of a state of 41 bits, by at most one trick of search; q [7] by the mover's local indices, -128 where it may not play."""
+    # bits 28-29 leader, 30-31 tiles that lie, then three bits for the local index of each
     leader, length = (packed >> 28) & 3, (packed >> 30) & 3
     for seat in range(4):
         held[seat], given[seat] = (packed >> (7 * seat)) & 127, 0
     led = 0
     for place in range(length):  # the trick is played anew
         seat, local = (leader + place) & 3, (packed >> (32 + 3 * place)) & 7
+        # the tile returns to its hand, which then has no other choice
         held[seat] |= 1 << local
         given[place] = 1 << local
         led = 7 * seat + local if place == 0 else led
@@ -232,6 +242,7 @@ def list_states(hands, leader, first, second, third, follow, out):
     trick, count = leader << 28 | length << 30 | first << 32 | second << 35 | third << 38, 0
     for k in range(hands.shape[0]):
         held = int(hands[k])
+        # the hands must have held the tiles that lie, and the rules have allowed to play them
         if length > 0 and (held >> (7 * a + first)) & 1 == 0:
             continue
         if length > 1 and (answers((held >> 7 * b) & 127, follow[led, b]) >> second) & 1 == 0:

@@ -6,6 +6,8 @@ import numpy as np
 
 from ludory.envs import kernel
 
+# The factor is a de Bruijn sequence: shifted by any of the 32 places, its upper five bits differ. No loop, and no
+# intrinsic that the CPU and CUDA would not share.
 _DE_BRUIJN = np.zeros(32, np.int32)
 for _k in range(32):
     _DE_BRUIJN[((1 << _k) * 0x077CB531 & 0xFFFFFFFF) >> 27] = _k

@@ -29,9 +29,11 @@ def league_summary(folder: str | Path) -> dict[str, Any]:
     state = fold([event for event in events if event.type not in ("assigned", "result", "evaluated")], config.decay)
     done, total = progress(state, config)
     rate = state.env_steps / state.seconds if state.seconds and state.env_steps else None
+    # in seconds: steps at the rate so far, or the minutes that are left
     left = None if rate is None else (total - done) / rate if config.budget_steps else 60 * (total - done)
     results = [event.body for event in events if event.type == "result"]
     last = results[-LAST:]
+    # only the assignments of the matches shown are looked up, from the end: logs have millions of lines
     pairs: dict[int, Any] = {}
     newest = (event.body for event in reversed(events) if event.type == "assigned")
     while any(result["match"] not in pairs for result in last) and (body := next(newest, None)) is not None:
@@ -66,6 +68,7 @@ def _matches_per_second(events: Sequence[LeagueEvent]) -> float | None:
     """Finished matches a second of the last minute in which the league ran; None before there is one."""
     end = events[-1].wall_time
     recent = [event for event in events if event.wall_time > end - RECENT]
+    # a pause between two runs is no time of play
     begun = max((event.wall_time for event in recent if event.type == "resumed"), default=recent[0].wall_time)
     finished = sum(event.type == "result" and event.wall_time >= begun for event in recent)
     return finished / (end - begun) if finished and end > begun else None
@@ -81,6 +84,7 @@ def _learners(events: Sequence[LeagueEvent], state: LeagueState) -> list[dict[st
         elif event.type == "result":
             waiting.pop(event.body["match"], None)
         elif event.type == "reset":
+            # a reset drops running games, so their matches never have a result
             waiting = {match: body for match, body in waiting.items() if body["home"] != event.body["player"]}
         elif event.type == "progress":
             finished[event.body["player"]] = event.wall_time

@@ -17,6 +17,7 @@ from .opponent_choice import ROLES, RULES, Rules, keyed_uniform
 
 Reason = Literal["strong", "steps"]
 
+# AlphaStar's: mains are never reset, main exploiters always, league exploiters with probability 1/4
 RESET_PROBABILITY = {"main": 0.0, "main_exploiter": 1.0, "league_exploiter": 0.25}
 
 
@@ -57,6 +58,7 @@ def opponents_to_beat(role: str, roles: Sequence[str], frozen: ArrayLike, parent
     is_frozen = np.asarray(frozen, bool)
     if role == "main_exploiter":
         return np.flatnonzero(~is_frozen & (np.asarray(roles) == "main"))
+    # anchors have no parent; beating them makes nobody strong
     return np.flatnonzero(is_frozen & (np.asarray(parent) >= 0))
 
 
@@ -104,8 +106,10 @@ def snapshot_reason(
     strong = smallest > rules.threshold  # False for NaN
     if rules.rules == "pseudocode":
         if steps < unit:
+            # the pseudo-code waits for one unit even if the player is strong, and copies everybody after two
             return None
         return "strong" if strong else "steps" if steps > 2 * unit else None
+    # in the paper mains are copied by steps alone
     if role == "main":
         return "steps" if steps >= unit else None
     patience = 2 * unit if role == "main_exploiter" else unit

@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 CHESS = 400 / math.log(10)
 """From natural-log strengths to chess Elo; AlphaStar's numbers, 1/(1 + e^(-d/400)), are ln 10 times larger."""
 _GLICKO = math.log(10) / 400
+# 173.7178 = 400 / ln 10: Glicko-2 works on the natural scale.
 _GLICKO2 = 173.7178
 _SETTLED = 1e-12
 """Iterations stop when no strength changes by more; rounding errors are far smaller."""
@@ -62,6 +63,7 @@ def sequential_elo(players: int, games: ArrayLike, k: float = 16.0, start: float
     elo = np.full(players, float(start))
     for i, j, score in np.asarray(games, np.float64).reshape(-1, 3):
         one, other = int(i), int(j)
+        # the expected score by the chess formula, odds 10^(d/400)
         change = k * (score - 1 / (1 + 10 ** ((elo[other] - elo[one]) / 400)))
         elo[one] += change
         elo[other] -= change
@@ -87,6 +89,7 @@ def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry
         raise OptionError(
             f"virtual_draws={virtual_draws}: must be above 0, else a player that only won has no strength"
         )
+    # a virtual draw is half a point for both
     scores += virtual_draws / 2
     np.fill_diagonal(scores, 0)
     games, won = scores + scores.T, scores.sum(1)
@@ -97,7 +100,9 @@ def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry
     while change > _SETTLED:
         gamma = np.exp(strength)
         np.add(gamma[:, None], gamma, out=room)
+        # MM: wins divided by the sum over opponents of games / (gamma_i + gamma_j)
         new = np.log(won) - np.log(np.divide(games, room, out=room).sum(1))
+        # only differences count, so the mean is fixed at 0
         new -= new.mean()
         change = float(np.abs(new - strength).max(initial=0.0))
         strength = new
@@ -107,6 +112,7 @@ def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry
 def _standard_errors(strength: Floats, games: Floats) -> Floats:
     """Standard errors of strengths with mean 0."""
     expected = 1 / (1 + np.exp(strength - strength[:, None]))
+    # Fisher information of games that are decided by a logistic of the difference: n p (1 - p)
     information = -games * expected * (1 - expected)
     np.fill_diagonal(information, -information.sum(1))
     # Only the sum of all strengths has no information: with 1 in that direction the pseudo-inverse is an inverse.
@@ -126,6 +132,7 @@ def glicko1(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: A
     """
     rating, deviation = player.rating, min(350.0, math.hypot(player.deviation, c))
     others, spreads, points = (np.asarray(array, np.float64) for array in (ratings, deviations, scores))
+    # g discounts opponents whose own rating is uncertain
     g = 1 / np.sqrt(1 + 3 * (_GLICKO * spreads / math.pi) ** 2)
     expected = 1 / (1 + np.exp(-_GLICKO * g * (rating - others)))
     precision = 1 / deviation**2 + _GLICKO**2 * float((g**2 * expected * (1 - expected)).sum())
@@ -146,9 +153,11 @@ def glicko2(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: A
     mu, phi = (player.rating - 1500) / _GLICKO2, player.deviation / _GLICKO2
     others, spreads = (np.asarray(ratings, np.float64) - 1500) / _GLICKO2, np.asarray(deviations, np.float64) / _GLICKO2
     if not others.size:
+        # step 6 of the description: a period without games
         return player._replace(deviation=_GLICKO2 * math.hypot(phi, player.volatility))
     g = 1 / np.sqrt(1 + 3 * (spreads / math.pi) ** 2)
     expected = 1 / (1 + np.exp(-g * (mu - others)))
+    # v of the description, the variance of the rating from the games alone
     spread = 1 / float((g**2 * expected * (1 - expected)).sum())
     surprise = float((g * (np.asarray(scores, np.float64) - expected)).sum())
     volatility = _volatility(player.volatility, spread * surprise, phi, spread, tau)
@@ -158,6 +167,7 @@ def glicko2(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: A
 
 def _volatility(sigma: float, delta: float, phi: float, spread: float, tau: float) -> float:
     """Step 5 of Glickman's description: the Illinois method on the logarithm of the variance, to 1e-12."""
+    # a = ln(sigma^2); `slope` is f of step 5, whose root is the new a
     start = math.log(sigma**2)
 
     def slope(x: float) -> float:
@@ -168,6 +178,7 @@ def _volatility(sigma: float, delta: float, phi: float, spread: float, tau: floa
     if delta**2 > phi**2 + spread:
         high = math.log(delta**2 - phi**2 - spread)
     else:
+        # no surprise: the bracket goes down from a in steps of tau until f changes its sign
         k = 1
         while slope(start - k * tau) < 0:
             k += 1
@@ -179,6 +190,7 @@ def _volatility(sigma: float, delta: float, phi: float, spread: float, tau: floa
         if at_middle * at_high <= 0:
             low, at_low = high, at_high
         else:
+            # Illinois: an end that stays is halved, else regula falsi stalls
             at_low /= 2
         high, at_high = middle, at_middle
     return math.exp(low / 2)

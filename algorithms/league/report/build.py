@@ -180,6 +180,7 @@ class LeagueReport:
         return [
             one
             for rating, one in rated
+            # of a difference of two independent ratings the variances add up
             if best and best.elo - rating.elo <= Z95 * hypot(best.deviation, rating.deviation)
         ]
 
@@ -197,6 +198,7 @@ def make_report(league: LeagueInput, origin: ReportOrigin) -> LeagueReport:
     table, warnings = matrix(league), list(league.warnings)
     played = table.of(np.flatnonzero(table.games.sum(1) > 0))
     strengths = bradley_terry(played.points)
+    # measures of a whole table need every pair; ratings do not
     common = _common(table, dict(zip(played.players, strengths.strength.tolist(), strict=True)), warnings)
     equilibria = _equilibria(common, warnings)
     measured = _measured(league, table, played, strengths, common, equilibria)
@@ -301,11 +303,13 @@ def _metagame(
     return Metagame(
         common.players,
         [id for id in table.players if id not in inside],
+        # the table is symmetric, so every game stands in it twice
         int(common.games.sum() / 2),
         equilibria[0].unique if equilibria else None,
         cyclic_share(rates),
         effective_diversity(rates, equilibria[0].mixture) if equilibria else None,
         nash_conv(rates, np.full(count, 1 / count)),
+        # the newest copy of a main, as a mixture of one player
         nash_conv(rates, np.eye(count)[mains[-1]]) if mains else None,
         common.players[mains[-1]] if mains else None,
         named,
@@ -319,6 +323,7 @@ def _relative(league: LeagueInput, common: Matrix) -> Iterator[Relative]:
         for other in ROLES[place + 1 :]:
             if rows[role] and rows[other]:
                 table = np.ix_(rows[role], rows[other])
+                # a saddle point of the rectangular game: both sides may mix their players
                 value = saddle(common.rates[table]).value
                 sizes = len(rows[role]), len(rows[other])
                 yield Relative(role, other, value, sizes, int(common.games[table].sum()))
@@ -328,6 +333,7 @@ def _remembered(league: LeagueInput, table: Matrix) -> Iterator[Remembered]:
     players = {player.id: player for player in league.players}
     frozen = np.array([players[id].frozen for id in table.players], bool)
     for row, id in enumerate(table.players):
+        # players are in the order of their making, so those before are older
         player, older = players[id], np.flatnonzero(frozen[:row])
         least = table.smallest_rate(row, older) if player.frozen else None
         if least and player.parent:
@@ -359,6 +365,7 @@ def standing(report: LeagueReport) -> str:
     circle = report.metagame.cycle.players if report.metagame and report.metagame.cycle else ()
     best, others = leaders[0], leaders[1:]
     rated = f"rating {best.rating.elo:.0f} ± {best.rating.deviation:.0f} (standard error)" if best.rating else ""
+    # a circle means that ratings do not order these players, whatever their numbers
     if best.player.id in circle:
         return f"No player is the strongest: {circle[0]} beats {circle[1]}, which beats {circle[2]}, which beats {circle[0]}."
     if others:

@@ -104,6 +104,7 @@ def curve_charts(report: LeagueReport) -> Iterator[Figure]:
     curve = report.league.curve
     families: dict[str, list[str]] = {f"win_rate_{group}": [] for group in GROUPS}
     for name in metric_names(curve):
+        # "train/rho/move" is a part of the family "train/rho"
         families.setdefault(name.rpartition("/")[0] if name.count("/") > 1 else name, []).append(name)
     wanted = [family for family in families if any(word in family.lower() for word in _WORDS)]
     charts = (_curve_chart(report, family, families[family]) for family in wanted)
@@ -151,6 +152,7 @@ def family_chart(report: LeagueReport) -> Figure:
         y = 6 + 46 * (lane + 0.5)
         marks.append(Words(LABEL - 10, y + 4, player, 12, anchor="end"))
         last = max([point.step for point in league.curve if point.player == player] + [0])
+        # up to where the learner is, not to the end of the chart
         marks.append(line(LABEL, y, across(last / _MILLION), y, INK, 1.5))
         for one in league.milestones:
             if one.player != player:
@@ -178,6 +180,7 @@ def branch_chart(report: LeagueReport) -> Figure:
     """Share of each learner's games per rule of matchmaking."""
     found, lanes = report.league.branches, learners(report.league)
     names = [name for name in BRANCHES if any(one.branch == name for one in found)]
+    # branches of logs that this version does not know come last
     names += sorted({one.branch for one in found} - set(names))
     marks: list[Mark] = []
     rows, legend = [], 0.0
