@@ -110,6 +110,7 @@ def encode(
         values[2] = np.where(acts & (values[2] == 0) & (values[3] == 0), 1.0, values[2])
     shape = np.broadcast_shapes(*(value.shape for value in values))
     heads = np.empty((*shape, len(HEADS)), np.int64)
+    # `rint` and Python's `round` take halves to the even number, so both paths agree
     for head, (value, size) in enumerate(zip(values, sizes, strict=True)):
         if head < AXES:
             heads[..., head] = np.rint((np.clip(value, -1, 1) + 1) / 2 * (size - 1))
@@ -177,6 +178,7 @@ def _wrong(field: str, value: Any, strict: bool) -> tuple[str, Any]:
     if type(value) is bool:
         return ALLOWED[kind], kind != "flag"
     if _is_plain(value):
+        # only NaN differs from itself
         return allowed, not _fits(kind, value) if strict else value != value
     array = np.asarray(value)
     if array.dtype.kind not in ("biuf" if kind == "flag" else "iuf"):

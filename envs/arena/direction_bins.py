@@ -19,6 +19,7 @@ def move_bins_towards(bins, gx, gy):
         a, b = k // bins, k % bins
         if a == 0 or b == 0 or a == bins - 1 or b == bins - 1:
             row = pair(bins, a, b)
+            # `MOVE` has unit vectors at full speed, so the largest product is the nearest direction
             dot = int(MOVE[row, 0]) * gx + int(MOVE[row, 1]) * gy
             if found < 0 or dot > best:
                 best, found = dot, k
@@ -30,6 +31,7 @@ def aim_bins_towards(bins, px, py):
     """Of the pairs but the centre the one most nearly along p, first in index order on ties, as a * bins + b."""
     best, found = 0, -1
     for k in range(bins * bins):
+        # the centre has no direction
         if k != bins * bins // 2:
             row = pair(bins, k // bins, k % bins)
             dot = int(UNIT[row, 0]) * px + int(UNIT[row, 1]) * py
@@ -42,6 +44,7 @@ def aim_bins_towards(bins, px, py):
 def miss(bins, k, px, py):
     """How far a ray along pair k passes beside p, in sub; positive with p to the right of it on a screen."""
     row = pair(bins, k // bins, k % bins)
+    # the cross product with a unit vector is the distance to the ray
     return (int(UNIT[row, 0]) * py - int(UNIT[row, 1]) * px) / ONE
 
 
@@ -51,6 +54,7 @@ def on_target(bins, k, px, py):
     row = pair(bins, k // bins, k % bins)
     along = int(UNIT[row, 0]) * px + int(UNIT[row, 1]) * py
     across = int(UNIT[row, 0]) * py - int(UNIT[row, 1]) * px
+    # standing inside is a hit whatever the aim; behind the back is none
     return px * px + py * py <= BODY * BODY or (along > 0 and abs(across) <= BODY * ONE)
 
 

@@ -13,6 +13,7 @@ from .tables import ANGLES, CIRCLE, ROOT, SECOND, THIRD
 @kernel
 def q14(a, b):
     """Product of a number and one in 1/16384, rounded."""
+    # 8192 is one half: rounds to nearest, halves up
     return (a * b + 8192) >> 14
 
 
@@ -25,6 +26,7 @@ def isqrt(n):
 @kernel
 def scale(x, a, b):
     """X times a / b, rounded towards 0; a >= 0, b > 0."""
+    # floor division of a negative number would round away from 0 and favour one side of the arena
     return x * a // b if x >= 0 else -(-x * a // b)
 
 
@@ -47,6 +49,7 @@ def put(state, i, seat, x, y):
     wall = int(state.setup[i, WALL])
     square = x * x + y * y
     if square > wall * wall:
+        # one more than the root, so that the point surely lies inside
         d = isqrt(square) + 1
         x, y = scale(x, wall, d), scale(y, wall, d)
     state.x[i, seat] = x
@@ -56,6 +59,7 @@ def put(state, i, seat, x, y):
 @kernel
 def draw_in_disc(state, i, radius):
     """A point uniform in the disc of this radius around the origin."""
+    # the root makes a uniform draw uniform over the area
     r = q14(radius, int(ROOT[draw(state, i, ANGLES)]))
     k = draw(state, i, ANGLES)
     return q14(r, int(CIRCLE[k, 0])), q14(r, int(CIRCLE[k, 1]))

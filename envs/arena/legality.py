@@ -12,6 +12,7 @@ from .state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X,
 @kernel
 def is_free(state, i, seat):
     """Alive, not stunned, not winding up, not dashing."""
+    # one sum instead of three tests: all timers are at least 0
     busy = int(state.stun[i, seat]) + int(state.windup[i, seat]) + int(state.dash[i, seat])
     return int(state.alive[i, seat]) == 1 and busy == 0
 
@@ -51,6 +52,7 @@ def legal(state, i, seat, mask):
     mask[fire] = True
     mask[ability] = True
     mask[interact] = True
+    # the neutral action has to be legal for everybody, the dead too
     if int(state.alive[i, seat]) == 0:
         mask[move // 2] = True
         mask[move + move // 2] = True
@@ -74,6 +76,7 @@ def used(state, i, seat, action, out):
     interact, ability, shoot = int(action[INTERACT]), int(action[ABILITY]), int(action[SHOOT])
     free = is_free(state, i, seat)
     out[INTERACT] = free and can_interact(state, i, seat)
+    # interacting comes first: nothing else of the action is read
     if interact == 1:
         return
     guarded = ability in (SHIELD, NOVA)
@@ -83,10 +86,12 @@ def used(state, i, seat, action, out):
         for k in range(1, MINE + 1):
             if can_use(state, i, seat, k):
                 out[ABILITY] = True
+        # a shield or a nova takes the place of the shot
         out[SHOOT] = can_fire(state, i, seat) and not guarded
     if (shoot == 1 and not guarded) or (ability == DASH and centred):
         out[AIM_X] = True
         out[AIM_Y] = True
+    # a stun of 1 ends with the first tick, so that movement counts in the second
     if int(state.dash[i, seat]) == 0 and int(state.stun[i, seat]) <= 1:
         out[MOVE_X] = True
         out[MOVE_Y] = True

@@ -47,17 +47,20 @@ def redeal(state, i, seat):
     for rival in range(state.alive.shape[1]):
         if rival != seat and int(state.alive[i, rival]):
             seen = sees_rival(state, i, seat, rival, VISION)
+            # a body in sight keeps what is seen of it
             if not seen:
                 draw_unseen_body(state, i, seat, rival)
             remove_unseen_shots(state, i, seat, rival)
             draw_means(state, i, rival, seen)
         elif rival != seat:
+            # shots of the dead still fly
             remove_unseen_shots(state, i, seat, rival)
     for rival in range(state.alive.shape[1]):
         if rival != seat:
             draw_mines(state, i, rival)
     for crate in range(CRATES):
         draw_unseen_crate(state, i, seat, crate)
+    # until the zone moves, nobody can tell where it will end
     if int(state.t[i]) <= ZONE_STILL:
         k, distance = draw(state, i, ANGLES), int(state.setup[i, RADIUS]) * FINAL_PERCENT // 100
         state.final_x[i] = q14(distance, int(CIRCLE[k, 0]))
@@ -78,6 +81,7 @@ def draw_unseen_body(state, i, seat, rival):
     k = draw(state, i, ANGLES)
     state.fx[i, rival] = CIRCLE[k, 0]
     state.fy[i, rival] = CIRCLE[k, 1]
+    # in hundredths: whole hit points from 1 to 100
     state.hp[i, rival] = 100 * (1 + draw(state, i, 100))
     state.vx[i, rival] = 0
     state.vy[i, rival] = 0
@@ -115,6 +119,7 @@ def draw_means(state, i, rival, seen):
     state.ammunition[i, rival] = draw(state, i, FULL_AMMUNITION + 1)
     least = 0
     for slot in range(SHOT_SLOTS):
+        # a shot that still flies was fired SHOT_LIFE - life ticks ago, and the cooldown began then
         least = max(least, COOLDOWN[FIRE] - SHOT_LIFE + int(state.shot_life[i, rival, slot]))
     state.cooldown[i, rival, FIRE] = least + draw(state, i, COOLDOWN[FIRE] + 1 - least)
     for k in range(DASH, MINE + 1):
@@ -162,6 +167,7 @@ def draw_unseen_crate(state, i, seat, crate):
     x, y = int(state.crate_x[i, crate]), int(state.crate_y[i, crate])
     if int(state.crate_wait[i, crate]) == 0 and sees(state, i, seat, x, y, VISION):
         return
+    # absent until a place out of sight is found
     state.crate_wait[i, crate] = 1 + draw(state, i, CRATE_ABSENCE)
     if draw(state, i, 2) == 0:
         return

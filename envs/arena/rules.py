@@ -52,6 +52,7 @@ def reset(state, i):
     rotation = draw(state, i, ANGLES)
     for seat in range(players):
         clear_seat(state, i, seat, given)
+        # spread evenly, from a random turn of the circle on
         place_seat(state, i, seat, rotation + ANGLES * seat // players, given)
     for crate in range(CRATES):
         x, y = draw_in_disc(state, i, int(state.setup[i, RADIUS]) * CRATE_PERCENT // 100)
@@ -120,6 +121,7 @@ def place_seat(state, i, seat, angle, given):
     if int(state.setup[i, JITTER]):
         angle += draw(state, i, 2 * ANGLE_JITTER + 1) - ANGLE_JITTER
         percent += draw(state, i, 2 * SPAWN_JITTER + 1) - SPAWN_JITTER
+    # `angle` may be below 0 by the jitter
     k, distance = (angle + ANGLES) % ANGLES, int(state.setup[i, RADIUS]) * percent // 100
     if not given & GIVEN_POSITION:
         state.x[i, seat] = q14(distance, int(CIRCLE[k, 0]))
@@ -151,20 +153,24 @@ def tick(state, i, actions, first):
     sweep_shots(state, i)
     spring_mines(state, i)
     close_zone(state, i)
+    # after all damage of the tick, so that the order of attackers does not matter
     living = bury(state, i)
     for seat in range(players):
         count_down(state, i, seat)
     count_absences(state, i)
+    # the end by time is a rule, so that it terminates
     if living <= 1 or int(state.t[i]) == LAST_TICK:
         state.terminated[i] = True
         for seat in range(players):
             if int(state.alive[i, seat]):
+                # (living + 1) / 2, counted twice
                 settle(state, i, seat, living + 1)
 
 
 @kernel
 def count_down(state, i, seat):
     """Phase 8 for one seat: timers count down; energy grows if no shield was up in this tick."""
+    # who hurt whom counts for kills in this tick alone
     state.hurt_by[i, seat] = 0
     if int(state.alive[i, seat]):
         if int(state.shield[i, seat]) == 0:

@@ -68,6 +68,7 @@ def start_fields(options: ArenaOptions, given: Mapping[str, Any], count: int) ->
             fields[part.fields[0]] = checked
         else:
             fields |= {field: checked[..., axis] for axis, field in enumerate(part.fields)}
+    # the kernels keep what has its bit set, and draw the rest
     bits = reduce(or_, (parts[name].bit for name in start), 0)
     return fields | {"given": np.full(count, bits, np.int32)}
 
@@ -84,9 +85,11 @@ def _checked(options: ArenaOptions, name: str, part: Part, values: Any, count: i
     elif name == "facing":
         _refuse(name, array, (array == 0).all(axis=-1), "must be a direction, not (0, 0)")
         length = np.hypot(array[..., 0], array[..., 1])[..., None]
+        # to the length of a unit vector, 1/16384
         array = np.rint(ONE * array / length)
     else:
         wall = options.wall
+        # clipped before it is squared: large numbers would overflow
         outside = (np.abs(array) > wall).any(axis=-1) | ((array.clip(-wall, wall) ** 2).sum(axis=-1) > wall**2)
         _refuse(name, array, outside, f"must be at most {wall} sub from the centre, where the wall is")
     return array.astype(np.int32)

@@ -52,6 +52,7 @@ class DeviceState:
         self.dtype = dtype
         self.tensors = tuple(tensors)
         self.words = b"".join(map(argument_words, tensors))
+        # views of pools are in Fortran order; one-dimensional ones are in both, which Numba calls C
         layouts: list[Layout] = [
             "C" if name not in own or tensor.ndim == 1 else "F" for name, tensor in zip(names, tensors, strict=True)
         ]
@@ -125,9 +126,12 @@ class GpuDevice:
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         """See `Device`."""
         with torch.cuda.device(self._index):
+            # compiled once for each combination of types, as Numba does, but with a key that is cheap to make
             key = (kernel, *map(_kind, args))
             words = b"".join(map(argument_words, args))
+            # torch's stream of this moment, so that kernels stay in order with torch's work
             stream = torch.cuda.current_stream(self.torch_device).cuda_stream
+            # argument memory of a loaded kernel is shared between threads
             with self._lock:
                 if key not in self._compiled:
                     self._compiled[key] = self._load(kernel, args, len(words))
@@ -135,6 +139,7 @@ class GpuDevice:
 
     def _load(self, kernel: Kernel, args: tuple[Any, ...], size: int) -> _LoadedKernel:
         with _numba_cuda().gpus[self._index]:
+            # functions of notebooks have no file beside which numba-cuda could keep its cache
             saved = hasattr(sys.modules.get(kernel.__module__), "__file__")
             compiled = _numba_cuda().jit(signature(args), cache=saved)(kernel)
             (definition,) = compiled.overloads.values()
@@ -151,6 +156,7 @@ class _LoadedKernel:
         self._driver, self._function = driver, driver.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
         self._words = ctypes.create_string_buffer(size)
         first = ctypes.addressof(self._words)
+        # the driver wants an array of addresses, one per word
         self._places = (ctypes.c_void_p * (size // 8))(*range(first, first + size, 8))
 
     def launch(self, blocks: int, threads: tuple[int, ...], stream: int, words: bytes) -> None:
@@ -241,6 +247,7 @@ Pools = dict[str, Tensor]
 
 def new_pools(fields: Mapping[str, Field], count: int, device: torch.device) -> Pools:
     """Pools of `count` games with every field at its initial value."""
+    # one pool per dtype: [width, n], the widths of its fields added up
     widths: dict[str, int] = {}
     for spec in own_fields(fields).values():
         widths[spec.dtype] = widths.get(spec.dtype, 0) + math.prod(spec.shape)
@@ -265,6 +272,7 @@ def pool_views(fields: Mapping[str, Field], pools: Pools, shared: Mapping[str, T
         pool, width = pools[spec.dtype], math.prod(spec.shape)
         part = pool[used[spec.dtype] : used[spec.dtype] + width]
         used[spec.dtype] += width
+        # the axes of a field reversed, games last; `permute` turns them round without moving anything
         turned = part.view(*reversed(spec.shape), pool.shape[1])
         views.append(turned.permute(*reversed(range(turned.ndim))))
     return state_class(tuple(fields))(*views)

@@ -78,6 +78,7 @@ def array_bytes(layout: Mapping[str, ArraySpec], count: int) -> int:
 
 
 def _padded(spec: ArraySpec, count: int) -> int:
+    # rounded up to 64 bytes, so that every array is aligned
     return -(-int(np.dtype(spec.dtype).itemsize * count * np.prod(spec.shape, dtype=np.int64)) // 64) * 64
 
 
@@ -170,6 +171,7 @@ class EnvironmentBlock:
             try:
                 environment = self.environments[k]
                 if environment is None:
+                    # an environment that failed is made again at its next order
                     environment = self.environments[k] = self._factories[k]()
                 if order == STEP:
                     environment.step(actions[row], self._rows[k])
@@ -240,6 +242,7 @@ def work(
             if message[:1] == CALL:
                 connection.send_bytes(_called(block, *pickle.loads(message[1:])))
                 continue
+            # a message of one byte, unless resets have options
             faults = block.obey(pickle.loads(message[1:]) if message[:1] == GO_WITH_OPTIONS else {})
             connection.send_bytes(FAULTS + pickle.dumps(faults) if faults else DONE)
     except (EOFError, OSError):  # the pool is gone
@@ -262,6 +265,7 @@ def _die_with_parent() -> None:
         return
 
     def watch() -> None:
+        # the sentinel becomes ready when the parent is gone, even if it was killed
         wait([parent.sentinel])
         os._exit(1)
 

@@ -120,6 +120,7 @@ class ProcessPool:
         ahead = {} if self._new_game is None else {AHEAD + name: spec for name, spec in layout.items()}
         self._layout = {**layout, **ahead, **ORDERS, "action": action}
         self._timeout, self._on_crash = timeout, on_crash
+        # a ring of the last actions for each environment, for messages only
         self._told = np.zeros((self._count, REMEMBERED, *action.shape), action.dtype)
         self._moves = np.zeros(self._count, np.int64)
         self.last_error: WorkerError | None = None
@@ -143,6 +144,7 @@ class ProcessPool:
         self.arrays = arrays_in(self._memory, self._layout, self._count)
         self.arrays["ahead_seed"][:] = NONE_AHEAD
         self._selector = _selector()
+        # weakly: the finalizer must not keep the pool alive, and runs at exit too
         self._finalizer = weakref.finalize(self, _end_workers, self._workers, self._selector, os.getpid())
         edges = np.linspace(0, self._count, min(workers, self._count) + 1).astype(int)
         self._worker_of = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
@@ -179,10 +181,12 @@ class ProcessPool:
         self._moves[rows] = 0
         if self._new_game is not None:
             ahead = self.arrays["ahead_seed"]
+            # started ahead only if the seed is the one that was announced, and no option asks for another start
             ready = (ahead[rows] == seeds) & (options is None)
             started, rows = rows[ready], rows[~ready]
             for name in self._names if len(started) else ():
                 self.arrays[name][started] = self.arrays[AHEAD + name][started]
+            # used up, or of another seed
             ahead[started] = ahead[rows] = NONE_AHEAD
             if not len(rows):
                 return rows
@@ -250,6 +254,7 @@ class ProcessPool:
         found: list[tuple[int | None, EnvironmentFault]] = []
         self._late.update(asked)
         end = monotonic() + seconds
+        # until all have answered: an answer that came late must not be taken for that of the next request
         while self._late:
             ready = self._selector.select(max(0.0, end - monotonic()))
             for key, _ in ready:
@@ -266,6 +271,7 @@ class ProcessPool:
             message = self._workers[number].connection.recv_bytes()
         except (EOFError, OSError):
             process = self._workers[number].process
+            # an exit code is there only after the process was joined
             process.join(SECONDS_TO_END)
             return [self._lost(number, f"died with exit code {process.exitcode}")]
         self._late.discard(number)
@@ -296,6 +302,7 @@ class ProcessPool:
         for number in lost:
             worker = self._workers[number]
             rows.append(np.arange(worker.start, worker.stop))
+            # what the dead worker did not carry out must not reach its successor
             self.arrays["order"][worker.start : worker.stop] = 0
             self.arrays["ahead_seed"][worker.start : worker.stop] = NONE_AHEAD
             self._workers[number] = self._start_worker(worker.start, worker.stop)
@@ -341,6 +348,7 @@ class ProcessPool:
         )
         with _no_main_module():
             process.start()
+        # this side's copy: as long as it is open, the end of the worker is not noticed
         theirs.close()
         return _Worker(process, mine, start, stop)
 

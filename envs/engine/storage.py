@@ -38,6 +38,7 @@ def own_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
 def aligned_empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """An array without content that starts at a multiple of 64 bytes, as XLA asks of memory that it takes without a copy."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    # more than needed, then a view from the first aligned byte
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     array: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
@@ -76,6 +77,7 @@ def shared_arrays(game: Game) -> dict[str, NDArray[Any]]:
         array = np.ascontiguousarray(game.rules.shared.get(name, np.full(spec.shape, spec.fill)), spec.dtype).view()
         if array.shape != spec.shape:
             raise OptionError(f"{game.name}: shared field {name!r} has shape {array.shape}, must be {spec.shape}")
+        # games share the array, so nobody may write to it
         array.flags.writeable = False
         arrays[name] = array
     return arrays

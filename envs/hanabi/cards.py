@@ -11,6 +11,7 @@ from .state import COLOR_KNOWN, RANK_KNOWN
 @kernel
 def gone(state, i, card, ranks):
     """Copies of a card that are discarded or played."""
+    # one copy of each rank below the height is on the stack
     played = 1 if card % ranks < int(state.fireworks[i, card // ranks]) else 0
     return int(state.discards[i, card]) + played
 
@@ -43,6 +44,7 @@ def worthless_cards(state, i):
             card = color * ranks + rank
             if rank < height or blocked:
                 cards |= 1 << card
+            # the last copy is gone while it is still needed: nothing above it can be played
             if rank >= height and gone(state, i, card, ranks) == copies_of(rank, ranks):
                 blocked = True
     return cards
@@ -54,6 +56,7 @@ def plausible_cards(state, i, seat, slot):
     ranks, cards = rank_count(state), 0
     for color in range(state.fireworks.shape[1]):
         if (int(state.colors[i, seat, slot]) >> color) & 1:
+            # ranks that hints leave open, once for each colour left open: a product of two bit sets
             cards |= int(state.ranks[i, seat, slot]) << (color * ranks)
     return cards
 
@@ -64,6 +67,7 @@ def unseen_copies(state, i, seat):
     ranks, ones, twos = rank_count(state), 0, 0
     for card in range(state.discards.shape[1]):
         left = copies_of(card % ranks, ranks) - gone(state, i, card, ranks)
+        # at most 3 copies: two bits
         ones |= (left & 1) << card
         twos |= (left >> 1) << card
     for other in range(state.hands.shape[1]):
@@ -78,6 +82,7 @@ def unseen_copies(state, i, seat):
 @kernel
 def count_bits(cards):
     """Number of cards in a bit set (below 2**32)."""
+    # counts of 2, 4 and 8 bits side by side, then one multiplication adds the four bytes
     cards -= (cards >> 1) & 0x55555555
     cards = (cards & 0x33333333) + ((cards >> 2) & 0x33333333)
     cards = (cards + (cards >> 4)) & 0x0F0F0F0F

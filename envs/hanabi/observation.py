@@ -95,6 +95,7 @@ def _others_hands(state, i, seat, out, at):
         for slot in range(int(state.held[i, other])):
             out[at + slot * cards + int(state.hands[i, other, slot])] = 1
         at += hand * cards
+    # hands that are short of a card, which only happens at the end of the deck
     for offset in range(players):
         if int(state.held[i, (seat + offset) % players]) < hand:
             out[at + offset] = 1
@@ -106,6 +107,7 @@ def _thermometer(out, at, length, value):
     """`value` ones, then zeros; returns the index behind."""
     part = out[at : at + length]
     for k in range(length):
+        # writes zeros too, so that the loop has no branch
         part[k] = k < value
     return at + length
 
@@ -114,6 +116,7 @@ def _thermometer(out, at, length, value):
 def _board(state, i, out, at):
     players, hand = state.hands.shape[1], state.hands.shape[2]
     colors, ranks = state.fireworks.shape[1], rank_count(state)
+    # counts the cards that the deck can hold after the deal
     at = _thermometer(out, at, state.deck.shape[1] - players * hand, deck_left(state, i))
     for color in range(colors):
         height = int(state.fireworks[i, color])
@@ -126,6 +129,7 @@ def _board(state, i, out, at):
         for rank in range(ranks):
             copies, discarded = copies_of(rank, ranks), int(state.discards[i, color * ranks + rank])
             if discarded > 0:
+                # a thermometer for each card: as many entries as it has copies
                 _thermometer(out, at, copies, discarded)
             at += copies
     return at
@@ -146,6 +150,7 @@ def _last_move(state, i, seat, out, at):
     kind = int(state.last[i, KIND])
     if kind != NO_MOVE:
         out[at + (int(state.last[i, ACTOR]) - seat) % players] = 1
+        # kinds have the order of hanabi-learning-environment, from 1: play before discard, unlike action ids
         out[last_type + kind - 1] = 1
         if kind == PLAY or kind == DISCARD:  # noqa: SIM109 (a tuple is no scalar code)
             out[last_slot + int(state.last[i, SLOT])] = 1
@@ -227,6 +232,7 @@ def observe_v0_belief(state, i, seat, out):
     colors, ranks = state.fireworks.shape[1], rank_count(state)
     cards = colors * ranks
     width = cards + colors + ranks
+    # knowledge comes last, so its start is counted from the end
     at = out.shape[0] - players * hand * width
     for offset in range(players):
         for slot in range(int(state.held[i, (seat + offset) % players])):

@@ -40,6 +40,7 @@ def redeal(state, i, seat):
     """
     ranks = rank_count(state)
     held, top, size = int(state.held[i, seat]), int(state.deck_top[i]), state.deck.shape[1]
+    # the own hand and the deck
     unseen = held + size - top
     first = top - held  # the unseen cards are gathered in deck[first:], so that the array stays a whole deck
     for slot in range(held - 1, -1, -1):
@@ -50,15 +51,18 @@ def redeal(state, i, seat):
         _add_card(state, i, seat, int(state.deck[i, first + k]), ranks, 1)
     open_slots = (1 << held) - 1
     write = size - 1
+    # from the last card back: once it is taken out, the table counts the ways with the cards before it
     for k in range(unseen - 1, -1, -1):
         card = int(state.deck[i, first + k])
         total = int(state.ways[i, open_slots])
         _add_card(state, i, seat, card, ranks, -1)
+        # of `total` ways, those in which this card stays in the deck come first
         pick = _draw_wide(state, i, total) - int(state.ways[i, open_slots])
         chosen = -1
         if pick >= 0:
             for slot in range(held):
                 if chosen < 0 and (open_slots >> slot) & 1 and _fits(state, i, seat, slot, card, ranks):
+                    # then, slot by slot, the ways in which it fills that slot
                     pick -= int(state.ways[i, open_slots & ~(1 << slot)])
                     if pick < 0:
                         chosen = slot
@@ -70,6 +74,7 @@ def redeal(state, i, seat):
             open_slots &= ~(1 << chosen)
     for slot in range(held):
         state.deck[i, first + slot] = state.hands[i, seat, slot]
+    # the cards of the deck are drawn, their order is not yet
     for k in range(size - 1, top, -1):
         other = top + draw(state, i, k - top + 1)
         card = int(state.deck[i, k])
@@ -92,6 +97,7 @@ def _draw_wide(state, i, n):
     """Uniform integer in 0..n-1 for n up to 2**55: above 2**31 two draws, high part first, rejected above n."""
     if n < 1 << 31:
         return draw(state, i, n)
+    # the high part first: less than one draw in 128 is rejected
     high = (n >> 24) + 1
     while True:
         value = (draw(state, i, high) << 24) | draw(state, i, 1 << 24)

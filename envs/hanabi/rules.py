@@ -85,6 +85,7 @@ def fill_deck(state, i):
         for _ in range(int(state.discards[i, card])):
             state.deck[i, k] = card
             k += 1
+    # Fisher-Yates over what was not given
     for k in range(size - 1, given, -1):
         other = given + draw(state, i, k - given + 1)
         card = int(state.deck[i, k])
@@ -135,6 +136,7 @@ def reset(state, i):
     for column in range(state.last.shape[1]):
         state.last[i, column] = 0
     state.deck_top[i] = 0
+    # hand by hand, not card by card round the table: given decks are read in this order
     for seat in range(players):
         state.held[i, seat] = 0
         for _ in range(hand):
@@ -150,6 +152,7 @@ def reset(state, i):
     state.end[i] = RUNNING
     state.terminated[i] = False
     state.truncated[i] = False
+    # options hold for one reset
     state.given[i] = 0
     state.given_start[i] = -1
 
@@ -198,6 +201,7 @@ def play_card(state, i, seat, slot):
     if rank == int(state.fireworks[i, color]):
         state.fireworks[i, color] += 1
         state.last[i, SCORED] = 1
+        # only below the cap, see `gain_token`
         if rank == ranks - 1:
             state.last[i, TOKEN] = gain_token(state, i)
     else:
@@ -226,6 +230,7 @@ def give_hint(state, i, target, value, is_color):
         if is_color:
             known = int(state.colors[i, target, slot])
             match = card // ranks == value
+            # a negative hint rules out, but sets no flag, even if one colour is left
             state.colors[i, target, slot] = bit if match else known & ~bit
         else:
             known = int(state.ranks[i, target, slot])
@@ -282,6 +287,7 @@ def step(state, i, action):
     players = state.hands.shape[1]
     seat = int(state.to_move[i])
     before = fireworks_sum(state, i)
+    # before the move: the move that draws the last card does not count
     if deck_left(state, i) == 0:
         state.turns_left[i] -= 1
     apply_action(state, i, seat, int(action))
@@ -290,6 +296,7 @@ def step(state, i, action):
     if drew and deck_left(state, i) > 0 and (end == RUNNING or int(state.setup[i, TERMINAL_DEAL])):
         deal_card(state, i, seat)
     after = fireworks_sum(state, i)
+    # a bomb takes back all points: the reward is what was scored, negative
     if end == BOMB and not int(state.setup[i, KEEP_BOMB]):
         after = 0
     for s in range(players):

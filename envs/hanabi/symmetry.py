@@ -37,6 +37,7 @@ def rename_colors(options: HanabiOptions, names: NDArray[np.int64]) -> Symmetry:
         if segment.name in tables:
             part[:] = part.reshape(tables[segment.name])[:, was].ravel()
         elif segment.name == "knowledge":
+            # a slot has cards, then colours, then ranks; ranks do not change their name
             slots = part.reshape(p * h, c * r + c + r)
             slots[:, : c * r] = slots[:, : c * r].reshape(p * h, c, r)[:, was].reshape(p * h, c * r)
             slots[:, c * r : c * r + c] = slots[:, c * r : c * r + c][:, was]
@@ -45,5 +46,6 @@ def rename_colors(options: HanabiOptions, names: NDArray[np.int64]) -> Symmetry:
             hints_told[:, :c] = hints_told[:, :c][:, was]
     actions = np.arange(options.num_actions)
     hints = actions[2 * h : 2 * h + (p - 1) * c].reshape(p - 1, c)
+    # the id of a colour hint is the first of its seat plus the colour
     hints[:] = hints[:, :1] + names
     return Symmetry(observation, actions)

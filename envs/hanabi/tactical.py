@@ -26,6 +26,7 @@ for _ranks in range(1, 6):
         for _card in range(5 * _ranks):
             _OF_COLORS[_ranks, _set] |= (3 * (_set >> _card // _ranks & 1)) << 2 * _card
             _OF_RANKS[_ranks, _set] |= (3 * (_set >> _card % _ranks & 1)) << 2 * _card
+# masks of 52 bits: 26 pairs, of which 25 are cards
 _PAIRS, _NIBBLES, _BYTE = np.int64(0x3333333333333), np.int64(0xF0F0F0F0F0F0F), np.int64(255)
 
 
@@ -34,6 +35,7 @@ def _sum(counts):
     """Sum of 25 counts of two bits."""
     counts = (counts & _PAIRS) + ((counts >> np.int64(2)) & _PAIRS)
     counts = (counts & _NIBBLES) + ((counts >> np.int64(4)) & _NIBBLES)
+    # the sum is 75 at most, so that the lowest byte does not overflow
     counts += counts >> np.int64(8)
     counts += counts >> np.int64(16)
     counts += counts >> np.int64(32)
@@ -88,11 +90,13 @@ def write_tactical(state, i, seat, out, end):
 
     for slot in range(int(state.held[i, seat])):
         bits = _OF_COLORS[ranks, int(state.colors[i, seat, slot])] & _OF_RANKS[ranks, int(state.ranks[i, seat, slot])]
+        # two bits of each card that the slot may be: its number of copies
         bits &= unseen
         total = _sum(bits)
         play, waste, last = _sum(bits & playable), _sum(bits & worthless), _sum(bits & critical)
         start = own + slot * OWN_BITS
         out[start] = play > 0
+        # play / total >= fifth / 5 without division
         for fifth in range(1, 5):
             out[start + fifth] = 5 * play >= fifth * total
         out[start + 5] = play == total

@@ -29,12 +29,13 @@ from .state import (
 )
 from .tiles import DOUBLE_TILES, FOLLOW_ME, NELLO_HIGH, SEVENS
 
-_DOUBLES_SUIT = FOLLOW_ME - 1
+_DOUBLES_SUIT = FOLLOW_ME - 1  # declaration 8, which only files of oracles use
 
 
 @kernel
 def plunge_marks(state, i, highest):
     """Marks of a plunge over the bid `highest`, 0 if there is none."""
+    # one mark more than the bid, if that is a mark bid; points count as 0 marks
     least = int(state.setup[i, PLUNGE_MARKS])
     marks = max(least, highest // 42 + 1)
     return marks if least > 0 and marks <= MOST_MARKS else 0
@@ -65,15 +66,18 @@ def bid_value(state, i, action, highest):
 def legal_bids(state, i, seat, mask):
     """Passing, higher points, one mark more (one or two over points), and what the own doubles allow."""
     highest = int(state.bid[i])
+    # three have passed, and the house forces the shaker to bid
     forced = int(state.setup[i, FORCED]) != 0 and highest == 0 and seat == int(state.shaker[i])
     mask[PASS] = not forced
     for points in range(max(30, highest + 1), 42):
         mask[points - 30 + BID_30] = True
+    # over points one or two marks may be bid, over marks just one more
     if highest < 42:
         mask[ONE_MARK] = True
         mask[ONE_MARK + 1] = True
     elif highest < 42 * MOST_MARKS:
         mask[ONE_MARK + highest // 42] = True
+    # only the own mask depends on the doubles, so nobody else learns of them
     doubles = size(int(state.held[i, seat]) & DOUBLE_TILES)
     mask[PLUNGE] = doubles >= PLUNGE_DOUBLES and plunge_marks(state, i, highest) > 0
     mask[SPLASH] = doubles >= SPLASH_DOUBLES and splash_marks(state, i, highest) > 0
@@ -89,6 +93,7 @@ def place_bid(state, i, seat, action):
         state.bidder[i] = seat
         state.kind[i] = PLUNGED if action == PLUNGE else SPLASHED if action == SPLASH else PLAIN
     state.to_move[i] = (seat + 1) & 3
+    # one round: the shaker bids last
     return seat == int(state.shaker[i])
 
 

@@ -69,6 +69,7 @@ def _auction(state, i, seat, out):
     if shaker >= 0:
         out[SHAKER_AT + ((shaker - seat) & 3)] = 1
         highest = 0
+        # bids in the order in which they were made: what a plunge is worth depends on the highest before it
         for k in range(1, 5):
             bidding = (shaker + k) & 3
             action = int(state.bids[i, bidding])
@@ -77,11 +78,13 @@ def _auction(state, i, seat, out):
                 out[at + action] = 1
                 value = bid_value(state, i, action, highest)
                 if action >= PLUNGE:
+                    # a plunge or splash sets the place of its marks too
                     out[at + ONE_MARK - 1 + value // 42] = 1
                 highest = max(highest, value)
     bid = int(state.bid[i])
     if bid > 0:
         out[BIDDER_AT + ((int(state.bidder[i]) - seat) & 3)] = 1
+        # places: 30 to 41 points, then 1 to 7 marks
         out[BID_AT + (bid - 30 if bid < 42 else 11 + bid // 42)] = 1
 
 
@@ -95,6 +98,7 @@ def _playing(state, i, seat, out):
         led = suit_led(state, i)
         if led >= 0:
             out[LED_AT + led] = 1
+        # the plays of the present trick are the last ones of the history
         first = int(state.plays[i]) - int(state.trick_len[i])
         for place in range(int(state.trick_len[i])):
             offset = (int(state.seats[i, first + place]) - seat) & 3
@@ -138,6 +142,7 @@ def _tile_token(out, token, tile, decl, kind):
     out[at] = HIGH[tile]
     out[at + 1] = LOW[tile]
     out[at + 2] = HIGH[tile] == LOW[tile]
+    # 0, 1 or 2
     out[at + 3] = int(COUNT[tile]) // 5
     out[at + 6] = decl
     out[at + 7] = kind

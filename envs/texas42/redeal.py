@@ -21,6 +21,7 @@ def unseen_tiles(state, i, seat):
 
 @kernel
 def doubles_needed(state, i, seat):
+    # the bid told a number of doubles in the hand as dealt; those that were played count
     """Doubles that `seat` still holds at least, by its plunge or splash and what it has played; 0 or less: none."""
     action = int(state.bids[i, seat])
     dealt = PLUNGE_DOUBLES if action == PLUNGE else SPLASH_DOUBLES if action == SPLASH else 0
@@ -43,8 +44,10 @@ def redeal(state, i, seat):
     )
     doubles = groups_of(unseen & DOUBLE_TILES, may_0, may_1, may_2)
     others = groups_of(unseen & ~DOUBLE_TILES, may_0, may_1, may_2)
+    # a uniform rank among all worlds decides every tile: one draw, no rejection
     rank = draw(state, i, count_worlds(doubles, others, a, b, c, need_0, need_1, need_2))
     hand_0, hand_1, hand_2 = 0, 0, 0
+    # doubles first: once they are dealt, `need` has no more say
     for step in range(56):
         tile, is_double = step % 28, step < 28
         pool = unseen & DOUBLE_TILES if is_double else unseen & ~DOUBLE_TILES
@@ -52,12 +55,14 @@ def redeal(state, i, seat):
             continue
         bit = 1 << tile
         seats = ((may_0 >> tile) & 1) | (((may_1 >> tile) & 1) << 1) | (((may_2 >> tile) & 1) << 2)
+        # out of its group: it is being dealt
         if is_double:
             doubles -= 1 << (5 * seats)
         else:
             others -= 1 << (5 * seats)
         given = int(is_double)
         ways = 0
+        # the ways in which the left seat gets it, with the rest dealt as the rules allow
         if seats & 1 and a > 0:
             ways = count_worlds(doubles, others, a - 1, b, c, need_0 - given, need_1, need_2)
         if rank < ways:
@@ -75,6 +80,7 @@ def redeal(state, i, seat):
             need_1 -= given
             continue
         rank -= ways
+        # nobody else is left
         hand_2 |= bit
         c -= 1
         need_2 -= given

@@ -52,6 +52,7 @@ from .trick import next_seat, playable, shown_not_held, suit_led, trick_points, 
 @kernel
 def shuffle(state, i):
     """Deal all 28 tiles: Fisher-Yates in `tiles`, then cut in sevens."""
+    # `tiles` holds the deck until the play begins, which clears it
     for tile in range(28):
         state.tiles[i, tile] = tile
     for k in range(27, 0, -1):
@@ -94,6 +95,7 @@ def begin_hand(state, i):
 @kernel
 def begin_game(state, i):
     """Common part of all resets; returns whether reset options set a whole position, which is then kept."""
+    # options hold for one reset
     given = int(state.given[i])
     begin_episode(state, i)
     state.given[i] = NOTHING
@@ -131,6 +133,7 @@ def contract_column(state, i, column):
 @kernel
 def reset_play(state, i):
     """Draw what reset options leave open; the contract is fixed."""
+    # read in any case, so that given values do not outlast this reset
     decl, bid = contract_column(state, i, DECL), contract_column(state, i, BID)
     bidder = contract_column(state, i, BIDDER)
     leader = contract_column(state, i, LEADER)
@@ -139,6 +142,7 @@ def reset_play(state, i):
     if not begin_game(state, i):
         state.shaker[i] = -1
         begin_hand(state, i)
+        # drawn even if the declaration is given, so that later draws do not depend on it
         drawn = draw(state, i, len(STRAIGHT))
         state.bid[i] = bid
         state.bidder[i] = bidder
@@ -159,6 +163,7 @@ def legal(state, i, seat, mask):
     elif phase == DECLARE:
         legal_declarations(state, i, mask)
     else:
+        # the mask of the tiles alone: the same kernel serves a fixed contract
         legal_tiles(state, i, seat, mask[PLAY_0:])
 
 
@@ -181,6 +186,7 @@ def legal_tiles(state, i, seat, mask):
 def play_tile(state, i, seat, tile):
     """Move a tile from a hand to the trick and record what it reveals; returns whether the trick is complete."""
     plays, place = int(state.plays[i]), int(state.trick_len[i])
+    # before the tile leaves: what it shows depends on the trick so far
     state.cannot[i, seat] = int(state.cannot[i, seat]) | shown_not_held(int(state.decl[i]), suit_led(state, i), tile)
     state.held[i, seat] = int(state.held[i, seat]) & ~(1 << tile)
     state.trick[i, place] = tile
@@ -211,6 +217,7 @@ def finish_trick(state, i):
 def points_left(state, i):
     """Points that can still be won: one for each trick, and the counts that are held."""
     held = int(state.held[i, 0]) | int(state.held[i, 1]) | int(state.held[i, 2]) | int(state.held[i, 3])
+    # one for each trick left: the leader's tiles tell how many
     points = size(int(state.held[i, int(state.leader[i])]))
     for tile in COUNTING:
         points += ((held >> tile) & 1) * int(COUNT[tile])
@@ -220,20 +227,24 @@ def points_left(state, i):
 @kernel
 def outcome(state, i):
     """At the end of a trick: MADE or SET where the contract is decided, else NOT_OVER."""
+    # partners sit two places apart
     decl, bid, team = int(state.decl[i]), int(state.bid[i]), int(state.bidder[i]) & 1
     over = int(state.held[i, int(state.leader[i])]) == 0
     if decl >= NELLO_HIGH:  # nello: no trick for the bidder; sevens: none for the others
         losing = int(state.tricks[i, 1 - team if decl == SEVENS else team])
         return SET if losing > 0 else MADE if over else NOT_OVER
+    # 42 is all there is: more marks raise the stake, not what must be won
     need, points = min(bid, 42), int(state.points[i, team])
     if points >= need:
         return MADE
+    # not even all that is left would be enough
     return SET if over or points + points_left(state, i) < need else NOT_OVER
 
 
 @kernel
 def record_result(state, i, result):
     """Note how a hand ended; returns the marks that Team 0 wins by it (Team 1's if below 0)."""
+    # a bid of points stakes one mark
     stake = max(1, int(state.bid[i]) // 42)
     state.last[i, SETTLED] = result
     state.last[i, STAKE] = stake
@@ -241,6 +252,7 @@ def record_result(state, i, result):
     state.last[i, HAND_BIDDER] = state.bidder[i]
     if result == ALL_PASSED:
         return 0
+    # Team 0 gains if it made its bid, or set that of the others
     return stake if (result == MADE) == (int(state.bidder[i]) & 1 == 0) else -stake
 
 
@@ -273,6 +285,7 @@ def end_hand(state, i, result):
         state.truncated[i] = True
     else:
         shuffle(state, i)
+        # the shaker moves on also after a hand that all passed
         state.shaker[i] = (int(state.shaker[i]) + 1) & 3
         begin_hand(state, i)
 
@@ -327,8 +340,10 @@ def step_play(state, i, action):
         if result != NOT_OVER:
             gain = record_result(state, i, result)
             state.terminated[i] = True
+            # rewards that fall with the tricks are paid below
             if int(state.setup[i, REWARD]) != AS_IT_FALLS:
                 reward_teams(state, i, 1 if gain > 0 else -1)
         if int(state.setup[i, REWARD]) == AS_IT_FALLS:
             points = int(state.last[i, TRICK_POINTS])
+            # the winner leads, so the leader tells whose points they are
             reward_teams(state, i, (points if int(state.leader[i]) & 1 == 0 else -points) / 42)

@@ -89,11 +89,13 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
 
 def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count: int) -> Fields:
     """All fields of the state after `moves`, which are played by the rules."""
+    # the inner engine takes values of fields as its options
     engine = KernelEngine(
         replace(game, rules=replace(game.rules, start=lambda options, rows: dict(options))), count, seed=0, threads=1
     )
     engine.reset(options=fields)
     try:
+        # moves are played by the rules, so that an illegal one is found and named
         for move in moves:
             engine.step(move)
     except IllegalActionError as error:
@@ -126,6 +128,7 @@ def _deal_fields(given: Mapping[str, Any], count: int) -> Fields:
 
 def _deals(deal: Any, count: int) -> NDArray[np.int64]:
     """The option `deal` as tile ids (count, 28)."""
+    # texts are parsed, anything else is taken for numbers
     hands = [[parse_tile(tile) for tile in hand.split(",")] for hand in _texts(deal)] or deal
     try:
         array = np.asarray(hands)

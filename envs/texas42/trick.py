@@ -32,6 +32,7 @@ def next_seat(state, i, seat):
 @kernel
 def nearest_to_seven(held):
     """The tiles of a hand that are nearest to seven pips."""
+    # distances from seven pips are 0 to 7, and NEARER[d] has the tiles nearer than d
     for distance in range(1, 9):
         near = held & int(NEARER[distance])
         if near != 0:
@@ -55,9 +56,11 @@ def shown_not_held(decl, led, tile):
     """Mask of the tiles that a seat which plays `tile` shows not to hold; led: -1 for the leader."""
     if decl == SEVENS:
         distance = 0
+        # the tile's distance; anything nearer would have had to be played
         while (int(NEARER[distance + 1]) >> tile) & 1 == 0:
             distance += 1
         return int(NEARER[distance])
+    # a leader, or who follows suit, shows nothing
     if led < 0 or (int(FOLLOW[decl, led]) >> tile) & 1:
         return 0
     return int(FOLLOW[decl, led])
@@ -78,6 +81,7 @@ def trick_winner(state, i):
     seat, winner, best = int(state.leader[i]), -1, 0
     for place in range(int(state.trick_len[i])):
         rank = int(RANK[decl, led, int(state.trick[i, place])])
+        # strictly: under sevens equals exist, of which the first wins
         if rank > best:
             winner, best = seat, rank
         seat = next_seat(state, i, seat)

@@ -42,16 +42,19 @@ def count_ways(groups, a, b, c):
         group_size(groups, 6),
         group_size(groups, 7),
     )
+    # tiles that only one seat may hold go there
     a -= group_size(groups, 1)
     b -= group_size(groups, 2)
     c -= group_size(groups, 4)
     total = 0
+    # a tile that nobody may hold, or numbers that do not add up: no world
     if group_size(groups, 0) > 0 or a + b + c != both_01 + both_02 + both_12 + all_3:
         return total
     for x in range(min(a, both_01) + 1):  # tiles of {0, 1} that seat 0 gets
         for y in range(min(a - x, both_02) + 1):  # of {0, 2} that seat 0 gets
             free_a = a - x - y
             if free_a > all_3:
+                # whatever of the shared tiles seats 1 and 2 do not get this way must come from those of all three
                 continue
             for z in range(both_12 + 1):  # of {1, 2} that seat 1 gets
                 free_b, free_c = b - (both_01 - x) - z, c - (both_02 - y) - (both_12 - z)
@@ -67,6 +70,7 @@ def count_worlds(doubles, others, a, b, c, need_0, need_1, need_2):
     if need_0 <= 0 and need_1 <= 0 and need_2 <= 0:
         return count_ways(doubles + others, a, b, c)
     number, total = 0, 0
+    # how the doubles are shared out, x to seat 0 and y to seat 1; the other tiles then fill the hands
     for seats in range(8):
         number += group_size(doubles, seats)
     for x in range(max(need_0, 0), min(a, number) + 1):

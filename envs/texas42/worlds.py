@@ -68,9 +68,11 @@ def count_table(owners, doubles, sizes, needs, ways):
     size_0, size_1, size_2 = sizes[0], sizes[1], sizes[2]
     for k in range(64 * (tiles + 1)):
         ways[k] = 0
+    # one way to deal no tiles, to hands that are full
     ways[64 * tiles] = 1
     for i in range(tiles, -1, -1):
         for a in range(size_0 + 1):
+            # the third seat needs what is left: no third digit in the table
             for b in range(size_1 + 1):
                 c = tiles - i - a - b
                 at = 64 * i + 8 * a + b
@@ -78,6 +80,8 @@ def count_table(owners, doubles, sizes, needs, ways):
                     ways[at] = 0
                     continue
                 if i < tiles:
+                    # one tile further on: seat 0 needs one less (8 entries before), seat 1 one less (1 before), or seat
+                    # 2
                     total, behind = 0, at + 64
                     if owners[i] & 1 and a > 0:
                         total += ways[behind - 8]
@@ -87,6 +91,7 @@ def count_table(owners, doubles, sizes, needs, ways):
                         total += ways[behind]
                     ways[at] = total
                 given_0, given_1 = size_0 - a, size_1 - b
+                # at the last double: what each seat has been given so far are its doubles
                 if i == doubles and (given_0 < needs[0] or given_1 < needs[1] or i - given_0 - given_1 < needs[2]):
                     ways[at] = 0
     return ways[8 * size_0 + size_1]
@@ -125,6 +130,7 @@ _LOW, _S32 = np.uint64(0xFFFFFFFF), np.uint64(32)
 def draw_ranks(key, count, ranks):
     """Independent uniform ranks in 0..count-1 (below 2**31), by multiply-and-reject (arXiv 1805.10941)."""
     bound, counter = np.uint64(count), 0
+    # 2^32 mod n: low halves below it would make some ranks likelier than others
     threshold = ((_LOW + np.uint64(1)) - bound) % bound
     for k in range(ranks.shape[0]):
         while True:
@@ -147,6 +153,7 @@ def draw_distinct(key, pool, ranks):
             counter += 1
             if (product & _LOW) >= threshold:
                 break
+        # Fisher-Yates as far as it is needed
         other = k + np.int64(product >> _S32)
         ranks[k] = pool[other]
         pool[other] = pool[k]
@@ -167,6 +174,7 @@ class Worlds:
         self._owners = sum((mask >> tiles & 1) << seat for seat, mask in enumerate(known.may)) + 0 * tiles
         self._sizes = np.array(known.sizes, np.int64)
         self._ways = np.empty(64 * (MOST_UNSEEN + 1), np.int32)
+        # what a seat needs is a digit of base 8 in the table
         fits = len(tiles) == sum(known.sizes) and max(known.sizes) <= 7
         needs = np.array(known.doubles, np.int64)
         table = self._bits, self._owners, self._sizes, self._ways
@@ -198,6 +206,7 @@ class Worlds:
             return self.all()
         if self.count > 8 * n:
             return self.sample(n, key)
+        # with few worlds a sample would repeat some; with many it hardly does
         ranks = np.empty(n, np.int64)
         draw_distinct(np.int64(key), np.arange(self.count), ranks)
         return self.of_ranks(ranks)

@@ -94,12 +94,14 @@ def observe_critic(state, i, seat, out):
 def write_full(state, i, seat, vision, out, at):
     """Write `full` of a seat that sees as far as `vision` into out[at:]."""
     if int(state.alive[i, seat]) == 0:
+        # the zeros of a dead seat say that it is dead; the entry `alive` is 1 for all others
         return
     players = state.alive.shape[1]
     write_self(state, i, seat, out, at)
     write_zone(state, i, seat, out, at + SELF)
     at += SELF + ZONE
     for k in range(1, players):
+        # rivals in seat order, not by distance: an entry belongs to the same rival for the whole game
         write_rival(state, i, seat, (seat + k) % players, vision, out, at)
         at += RIVAL
     for crate in range(CRATES):
@@ -129,7 +131,7 @@ def write_self(state, i, seat, out, at):
     for slot in range(MINE_SLOTS):
         if int(state.mine_life[i, seat, slot]) > 0:
             out[at + 20] += 1 / MINE_SLOTS
-    out[at + 21] = 1.0
+    out[at + 21] = 1.0  # alive
 
 
 @kernel
@@ -146,6 +148,7 @@ def write_timers(state, i, seat, out, at):
 def write_zone(state, i, seat, out, at):
     """The zone, the time, how many rivals live."""
     x, y, wall = int(state.zone_x[i]), int(state.zone_y[i]), int(state.setup[i, WALL])
+    # negative outside: the zone burns there
     margin = int(state.zone_radius[i]) - math.sqrt(square_distance(state, i, seat, x, y))
     out[at] = (x - int(state.x[i, seat])) / wall
     out[at + 1] = (y - int(state.y[i, seat])) / wall
@@ -159,6 +162,7 @@ def write_zone(state, i, seat, out, at):
 @kernel
 def write_rival(state, i, seat, rival, vision, out, at):
     """Whether a rival lives; and what it is like, if it is in sight."""
+    # that a rival lives is public, where it is may be hidden
     out[at] = int(state.alive[i, rival])
     if not sees_rival(state, i, seat, rival, vision):
         return
@@ -183,12 +187,14 @@ def write_crate(state, i, seat, crate, vision, out, at):
         out[at] = 1.0
         out[at + 1] = (x - int(state.x[i, seat])) / VISION
         out[at + 2] = (y - int(state.y[i, seat])) / VISION
+        # two entries: even crates are health, odd ones supply
         out[at + 3 + crate % 2] = 1.0
 
 
 @kernel
 def write_shots(state, i, seat, vision, out, at):
     """The rivals' shots in sight, first those still to pass, soonest first, then the others, latest first; ties by seat."""
+    # selection sort without memory: each pass finds the next after (last_time, last); kernels allocate nothing
     players = state.alive.shape[1]
     last_time, last = -1.0, -1
     for shown in range(SHOWN_SHOTS):
@@ -217,6 +223,7 @@ def is_shot_in_sight(state, i, seat, owner, slot, vision):
 def order_of_shot(state, i, seat, owner, slot):
     """Time until a shot passes the seat; of one that has passed, LATER and the time since."""
     time = time_to_pass(state, i, seat, owner, slot)
+    # the time is negative here: the most recent pass comes first
     return time if time >= 0 else LATER - time
 
 

@@ -73,7 +73,7 @@ def observe_ego19(state, i, seat, out):
     if crate != NO_CRATE:
         out[14] = (int(state.crate_x[i, crate]) - int(state.x[i, seat])) / VISION
         out[15] = (int(state.crate_y[i, crate]) - int(state.y[i, seat])) / VISION
-        out[16] = 1.0 - 2.0 * (crate % 2)
+        out[16] = 1.0 - 2.0 * (crate % 2)  # 1 health, -1 supply
     shot = nearest_threat(state, i, seat)
     if shot != NO_SHOT:
         out[17] = ego_threat(state, i, seat, shot // SHOT_SLOTS, shot % SHOT_SLOTS)
@@ -84,6 +84,7 @@ def observe_ego19(state, i, seat, out):
 def ego_zone(state, i, seat, out):
     """Entries 5 to 8."""
     x, y, wall = int(state.zone_x[i]), int(state.zone_y[i]), int(state.setup[i, WALL])
+    # a body at the wall may be farther from the zone's centre than the wall is from the origin
     out[5] = clamp(x - int(state.x[i, seat]), -wall, wall) / wall
     out[6] = clamp(y - int(state.y[i, seat]), -wall, wall) / wall
     margin = int(state.zone_radius[i]) - math.sqrt(square_distance(state, i, seat, x, y))
@@ -111,6 +112,7 @@ def ego_threat(state, i, seat, owner, slot):
     """Nearness in time of a shot, positive if it passes with the seat on the side of a positive cross product."""
     gx = int(state.x[i, seat]) - int(state.shot_x[i, owner, slot])
     gy = int(state.y[i, seat]) - int(state.shot_y[i, owner, slot])
+    # the sign tells on which side the shot passes
     cross = gx * int(state.shot_vy[i, owner, slot]) - gy * int(state.shot_vx[i, owner, slot])
     near = 1.0 - min(1.0, time_to_pass(state, i, seat, owner, slot) / TICKS)
     return near if cross >= 0 else -near
@@ -123,7 +125,7 @@ def observe_seed19(state, i, seat, out):
         return
     out[0] = int(state.x[i, seat]) / UNIT_LENGTH
     out[1] = int(state.y[i, seat]) / UNIT_LENGTH
-    out[2] = int(state.vx[i, seat]) * TICKS / UNIT_LENGTH
+    out[2] = int(state.vx[i, seat]) * TICKS / UNIT_LENGTH  # units per second
     out[3] = int(state.vy[i, seat]) * TICKS / UNIT_LENGTH
     out[4] = int(state.hp[i, seat]) / 100
     out[5] = int(state.ammunition[i, seat])

@@ -12,6 +12,7 @@ UNLIMITED = 1 << 20
 
 @kernel
 def square_distance(state, i, seat, x, y):
+    # squares of distances in integers: no root, and no rounding at the edge of sight
     """Square of the distance from a seat to a point."""
     dx, dy = x - int(state.x[i, seat]), y - int(state.y[i, seat])
     return dx * dx + dy * dy
@@ -34,6 +35,7 @@ def sees_rival(state, i, seat, rival, vision):
 @kernel
 def nearest_rival(state, i, seat):
     """The nearest visible living rival, lowest seat on ties; or NOBODY."""
+    # one more than the farthest that is seen, so that the edge counts as seen and the lowest seat wins ties
     found, best = NOBODY, VISION * VISION + 1
     for rival in range(state.alive.shape[1]):
         if rival != seat and int(state.alive[i, rival]):
@@ -68,6 +70,7 @@ def time_to_pass(state, i, seat, owner, slot):
     gx = int(state.x[i, seat]) - int(state.shot_x[i, owner, slot])
     gy = int(state.y[i, seat]) - int(state.shot_y[i, owner, slot])
     vx, vy = int(state.shot_vx[i, owner, slot]), int(state.shot_vy[i, owner, slot])
+    # the projection of the way to the seat on a step, in steps; a shot moves one step per tick
     return (gx * vx + gy * vy) / (vx * vx + vy * vy)
 
 
@@ -79,6 +82,7 @@ def threatens(state, i, seat, owner, slot):
     vx, vy = int(state.shot_vx[i, owner, slot]), int(state.shot_vy[i, owner, slot])
     along, across, square = gx * vx + gy * vy, gx * vy - gy * vx, vx * vx + vy * vy
     in_time = along > 0 and along <= int(state.shot_life[i, owner, slot]) * square
+    # distance to the line of flight, both sides times the length of a step: no root
     return in_time and across * across <= REACH * REACH * square
 
 

@@ -50,8 +50,10 @@ def observe_tactical(state, i, seat, out):
         write_nearest(state, i, rival, ex, ey, out, at)
         write_rings(ex, ey, out, at + NEAREST)
         write_aim(state, i, rival, ex, ey, out, at + NEAREST + RINGS)
+        # on the side on which the body already circles, so that it does not turn back and forth
         s = side(state, i, seat, ex, ey)
         write_way(state, i, ex, ey, out, at + NEAREST + RINGS + AIM)
+        # across: at right angles to the rival
         write_way(state, i, -s * ey, s * ex, out, at + NEAREST + RINGS + AIM + 4)
     at += NEAREST + RINGS + AIM + 8
     cx, cy = int(state.zone_x[i]) - int(state.x[i, seat]), int(state.zone_y[i]) - int(state.y[i, seat])
@@ -59,6 +61,7 @@ def observe_tactical(state, i, seat, out):
     distance = math.sqrt(cx * cx + cy * cy)
     out[at + 4] = distance / VISION
     out[at + 5] = min(1.0, distance / (2 * UNIT_LENGTH))
+    # one unit before the edge, as the scripted styles count it
     out[at + 6] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
     write_near_crate(state, i, seat, HEALTH, out, at + 7)
     write_near_crate(state, i, seat, SUPPLY, out, at + 13)

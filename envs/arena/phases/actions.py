@@ -36,13 +36,16 @@ def intend(state, i, seat, action, first):
     if int(action[INTERACT]) == 1:
         channel(state, i, seat)
         return
+    # any other intention breaks off the opening of a crate
     state.channel[i, seat] = 0
+    # weapons act in the first of both ticks only; movement in each
     if first:
         ability = int(action[ABILITY])
         fires = int(action[SHOOT]) == 1 and ability != SHIELD and ability != NOVA
         bins = int(state.setup[i, MOVE_BINS])
         way = pair(bins, int(action[MOVE_X]), int(action[MOVE_Y]))
         centred = int(UNIT[way, 0]) == 0 and int(UNIT[way, 1]) == 0
+        # the shot flies along the facing, so that it is set before the shot
         if fires or (ability == DASH and centred):
             face(state, i, seat, int(action[AIM_X]), int(action[AIM_Y]))
         if ability > 0:
@@ -84,6 +87,7 @@ def use_ability(state, i, seat, ability, way, centred):
 @kernel
 def lay_mine(state, i, seat):
     """Lay a mine where the body stands, in a free slot or instead of the mine with the least life left."""
+    # a free slot has life 0 and is the least of all
     slot = 0
     for k in range(1, MINE_SLOTS):
         if int(state.mine_life[i, seat, k]) < int(state.mine_life[i, seat, slot]):
@@ -98,12 +102,14 @@ def fire(state, i, seat):
     """Fire along the facing, with the error of a hand."""
     fx, fy, noise = int(state.fx[i, seat]), int(state.fy[i, seat]), int(state.setup[i, NOISE])
     error = draw(state, i, 2 * noise + 1) - noise if noise > 0 else 0
+    # two slots are enough: a cooldown of 8 ticks and 12 sweeps never leave three in the air
     slot = 0
     while slot < SHOT_SLOTS - 1 and int(state.shot_life[i, seat, slot]) > 0:
         slot += 1
     state.shot_life[i, seat, slot] = SHOT_LIFE
     state.shot_x[i, seat, slot] = state.x[i, seat]
     state.shot_y[i, seat, slot] = state.y[i, seat]
+    # a turn by a small angle: the facing plus `error` times its normal, in 1/16384
     state.shot_vx[i, seat, slot] = q14(fx - q14(fy, error), SHOT_STEP)
     state.shot_vy[i, seat, slot] = q14(fy + q14(fx, error), SHOT_STEP)
     state.ammunition[i, seat] -= 1

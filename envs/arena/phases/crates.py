@@ -26,6 +26,7 @@ ANY_KIND, NO_CRATE = -1, -1
 def nearest_crate(state, i, seat, reach, kind):
     """The nearest open crate of a kind within `reach` of a seat, lowest index on ties; or NO_CRATE."""
     x, y = int(state.x[i, seat]), int(state.y[i, seat])
+    # as in `nearest_rival`: the edge counts, the lowest index wins ties
     best, found = reach * reach + 1, NO_CRATE
     for crate in range(CRATES):
         if int(state.crate_wait[i, crate]) == 0 and (kind == ANY_KIND or crate % 2 == kind):
@@ -52,6 +53,7 @@ def channel(state, i, seat):
         state.channel[i, seat] += 1
     else:
         state.channel[i, seat] = 0
+        # it goes at the end of the tick, so that all who finish in this tick are paid
         state.crate_used[i, crate] = 1
         pay(state, i, seat, crate)
 

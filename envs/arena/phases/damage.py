@@ -25,6 +25,7 @@ def hurt_rival(state, i, attacker, victim, damage):
 def bury(state, i):
     """Phase 7: who has no hit points left dies; those who die together share a place. Returns the number of the living."""
     players, living, dying = state.alive.shape[1], 0, 0
+    # counted before anybody is buried: those who die together share a place
     for seat in range(players):
         if int(state.alive[i, seat]):
             living += 1
@@ -35,6 +36,7 @@ def bury(state, i):
                 credit_kill(state, i, int(state.hurt_by[i, seat]))
                 state.hp[i, seat] = 0
                 state.alive[i, seat] = 0
+                # places count twice, so that shared ones stay integers: m - (k - 1) / 2 is here 2 m - (k - 1)
                 settle(state, i, seat, 2 * living - (dying - 1))
     return living - dying
 
@@ -54,5 +56,6 @@ def credit_kill(state, i, attackers):
 def settle(state, i, seat, place):
     """Give a seat its (twice counted) place, and the reward for it: 1 for the first place, -1 for the last."""
     state.place[i, seat] = place
+    # places are counted twice: 2 is the first, 2 P the last
     state.rewards[i, seat] = 1.0 - (place - 2) / (state.place.shape[1] - 1)
     state.seat_terminated[i, seat] = 1

@@ -28,11 +28,13 @@ def fire_novas(state, i):
     """Novas in the last tick of their wind-up: damage and stuns fall at once, pushes when all have fired."""
     players, fired = state.alive.shape[1], False
     for attacker in range(players):
+        # dead attackers fire no more, though their timer stands
         if int(state.windup[i, attacker]) == 1 and int(state.alive[i, attacker]):
             fired = True
             for victim in range(players):
                 if victim != attacker and int(state.alive[i, victim]):
                     strike(state, i, attacker, victim)
+    # pushes are summed first and carried out together: no nova sees another one's push
     if fired:
         for seat in range(players):
             push(state, i, seat)
@@ -47,10 +49,12 @@ def strike(state, i, attacker, victim):
     if square > NOVA_RANGE * NOVA_RANGE:
         return
     if int(state.shield[i, victim]) > 0:
+        # a parry stuns for at least so long; a longer stun stays
         state.stun[i, attacker] = max(PARRY_STUN, int(state.stun[i, attacker]))
         return
     hurt_rival(state, i, attacker, victim, NOVA_DAMAGE)
     d = isqrt(square)
+    # on the same spot there is no direction
     if d > 0:
         state.push_x[i, victim] += scale(dx, NOVA_PUSH, d)
         state.push_y[i, victim] += scale(dy, NOVA_PUSH, d)
@@ -85,6 +89,7 @@ def sweep(state, i, owner, slot):
         state.shot_life[i, owner, slot] -= 1
         return
     state.shot_life[i, owner, slot] = 0
+    # a shield spends the shot all the same
     if int(state.shield[i, victim]) == 0:
         hurt_rival(state, i, owner, victim, SHOT_DAMAGE)
 
@@ -104,6 +109,7 @@ def first_in_the_way(state, i, owner, slot):
         if seat != owner and int(state.alive[i, seat]):
             fx, fy = x - int(state.x[i, seat]), y - int(state.y[i, seat])
             b = fx * sx + fy * sy
+            # -b grows with the time at which the shot is nearest
             if (found == NOBODY or -b < soonest) and is_hit(a, b, fx * fx + fy * fy - BODY * BODY):
                 found, soonest = seat, -b
     return found
@@ -116,6 +122,7 @@ def is_hit(a, b, c):
         return True
     if b >= 0 or b * b < a * c:
         return False
+    # the segment may end before its nearest point: then the end must lie inside
     return -b <= a or (a + b) * (a + b) <= b * b - a * c
 
 
@@ -139,6 +146,7 @@ def burst(state, i, owner, slot):
         if seat != owner and int(state.alive[i, seat]):
             dx, dy = int(state.x[i, seat]) - x, int(state.y[i, seat]) - y
             if dx * dx + dy * dy <= MINE_RANGE * MINE_RANGE:
+                # a shielded body sets it off too
                 sprung = True
                 if int(state.shield[i, seat]) == 0:
                     hurt_rival(state, i, owner, seat, MINE_DAMAGE)

@@ -26,6 +26,7 @@ def zone_damage(state, i):
 def set_zone(state, i):
     """Put the zone where it stands at this time."""
     f = shrunk(state, i)
+    # from the origin to the final centre in a straight line, in integers
     state.zone_x[i] = scale(int(state.final_x[i]), f, ZONE_SHRINK)
     state.zone_y[i] = scale(int(state.final_y[i]), f, ZONE_SHRINK)
     state.zone_radius[i] = int(state.setup[i, WALL]) * (ZONE_SHRINK - f) // ZONE_SHRINK

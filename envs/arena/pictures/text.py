@@ -30,6 +30,7 @@ def _heading(scene: Scene) -> str:
 
 
 def _map(scene: Scene) -> list[str]:
+    # half the map in characters, a unit each; y grows downwards as rows do
     half, cells = math.ceil(scene.wall), Cells()
     _ring(cells, half, 0, 0, scene.wall, paint("#", FAINT))
     if scene.zone[2] < scene.wall:
@@ -40,6 +41,7 @@ def _map(scene: Scene) -> list[str]:
         cells[_cell(half, x, y)] = CRATE_SIGNS[kind]
     for shot in scene.shots:
         cells[_cell(half, shot.x, shot.y)] = paint("-", INKS[shot.owner])
+    # bodies last, over everything else; their signs beside them first, so that no sign hides a body
     for body in scene.bodies:
         row, column = _cell(half, body.x, body.y)
         left, right = ("(", ")") if body.shield else ("*", "*") if body.windup else ("", "")
@@ -57,6 +59,7 @@ def _cell(half: int, x: float, y: float) -> tuple[int, int]:
 
 
 def _ring(cells: Cells, half: int, x: float, y: float, radius: float, sign: str) -> None:
+    # seven dots a unit: more than the circle has cells, so that no gap is left
     dots = max(8, math.ceil(7 * radius))
     for k in range(dots):
         angle = 2 * math.pi * k / dots

@@ -15,6 +15,8 @@ from ludory.envs.kernels import batch_kernel
 
 @batch_kernel
 def pack(words, row):
+    # flag k lands on bit 63 - k and no two products meet, so that the top byte is the eight flags, the first one
+    # highest
     """Pack the 0/1 bytes of `words` into the bits of `row`, eight bytes to one by one multiplication."""
     for j in range(row.shape[0]):
         row[j] = (words[j] * np.uint64(0x8040201008040201)) >> np.uint64(56)
@@ -43,6 +45,7 @@ def reset_rows(state, rows, masks, start, stop):
     """Start the next game of each of `rows`."""
     for k in range(start, stop):
         i = rows[k]
+        # kernels expect rewards of 0
         for p in range(state.rewards.shape[1]):
             state.rewards[i, p] = 0
         reset(state, i)
@@ -99,6 +102,7 @@ def play_rows(state, actions, masks, turn_masks, out, start, stop):
 @batch_kernel
 def play_packed_rows(state, actions, masks, turn_masks, words, size, out, start, stop):
     """As `play_rows` with bits, as in `observe_packed_rows`."""
+    # the same memory: written as bytes, read eight at a time
     bits = words.view(np.uint8)[:size]
     for i in range(start, stop):
         step_game(state, i, actions[i], masks)

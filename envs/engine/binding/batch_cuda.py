@@ -65,11 +65,14 @@ def first_illegal(terminated, truncated, rows, actions, masks, offsets, fault):
                 for head in range(heads):
                     a, low, high = int(actions[k, s, head]), int(offsets[head]), int(offsets[head + 1])
                     if a < 0 or a >= high - low or not masks[low + a, s, i]:
+                        # the least index wins whatever the order of the threads, so that errors are the same as on the
+                        # CPU
                         cuda.atomic.min(fault, 0, (k * seats + s) * heads + head)
 
 
 def clear_rewards(rewards, fault):
     """Reward 0 in every game, if no action is illegal; rewards [n, P]."""
+    # an earlier launch looked for faults, so that all threads agree
     if fault[0] == NO_FAULT:
         for i in range(cuda.grid(1), rewards.shape[0], cuda.gridsize(1)):
             for p in range(rewards.shape[1]):
@@ -136,6 +139,7 @@ def turn_tiles(columns, out):
         for y in range(cuda.threadIdx.y, min(TILE, size - first_entry), cuda.blockDim.y):
             for x in range(cuda.threadIdx.x, min(TILE, rows - first_row), cuda.blockDim.x):
                 tile[y, x] = columns[first_entry + y, first_row + x]
+        # all of the tile must be read in before it is written out, and out before the next one comes
         cuda.syncthreads()
         for y in range(cuda.threadIdx.y, min(TILE, rows - first_row), cuda.blockDim.y):
             for x in range(cuda.threadIdx.x, min(TILE, size - first_entry), cuda.blockDim.x):
@@ -149,6 +153,7 @@ def pack_bits(columns, out):
     for e in range(cuda.grid(1), rows * out.shape[1], cuda.gridsize(1)):
         j, k = e // rows, e % rows
         byte = 0
+        # the last byte may have fewer than eight bits; the others stay 0
         for bit in range(min(8, size - 8 * j)):
             byte |= int(columns[8 * j + bit, k]) << (7 - bit)
         out[k, j] = byte

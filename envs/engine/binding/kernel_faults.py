@@ -127,6 +127,7 @@ def bytecode_faults(kernels: Kernels) -> Iterator[KernelFault]:
 def _faults_in(function: Callable[..., Any], code: CodeType, places: Places) -> Iterator[KernelFault]:
     line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
+        # instructions without a line belong to the one before
         line = _line_of(instruction) or line
         name, place = instruction.opname, places.at(function.__code__, line)
         if name in _ALLOCATING:
@@ -160,6 +161,7 @@ def compile_error(error: Exception, kernels: Kernels) -> KernelError:
 def _told_by_numba(text: str, places: Places) -> KernelFault:
     rule = next((rule for sign, rule in _SIGNS if re.search(sign, text, re.DOTALL)), "scalars")
     reason = next(
+        # the first line of Numba's message is the same for every error
         (line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in nopython mode")),
         "it cannot be compiled",
     )

@@ -56,8 +56,10 @@ def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _twin(function: Any, made: dict[Any, Any]) -> Any:
+    # before its globals are filled: kernels may call each other in a circle
     if function in made:
         return made[function]
+    # a namespace of its own: the module's globals still hold the compiled kernels
     namespace: dict[str, Any] = {"__builtins__": __builtins__}
     cells = tuple(CellType() for _ in function.__closure__ or ())
     made[function] = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, cells)
@@ -74,6 +76,7 @@ def _plain(value: Any, code: CodeType, made: dict[Any, Any]) -> Any:
         return getattr(value, PLAIN)
     if hasattr(value, "py_func"):
         return _twin(value.py_func, made)
+    # `from . import state as at`: constants pass through, kernels become twins
     if isinstance(value, ModuleType):
         parts = {name: getattr(value, name) for name in _names(code) if hasattr(value, name)}
         if any(hasattr(part, "py_func") for part in parts.values()):
@@ -94,6 +97,7 @@ def widened(value: np.generic) -> np.generic:
     """A number read from an array as compiled code computes with it: integers and floats in 64 bits."""
     kind, size = value.dtype.kind, value.dtype.itemsize
     if size < 8 and kind in "iu":
+        # compiled code computes in 64 bits; an int8 read from an array would overflow in plain Python
         return np.int64(value)
     return np.float64(value) if size < 8 and kind == "f" else value
 
@@ -145,6 +149,7 @@ class PlainKernel:
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
         self.__name__: str = kernel.__name__
+        # compiled code does not warn either
         self._function = interpreted(kernel)
 
     def __call__(self, *args: Any) -> Any:
@@ -190,6 +195,7 @@ class PlainUntilCompiled:
         if self._patience.left <= 0:
             self.compiled = True
             return self.kernel(records, *args)
+        # read from disk only: compiling here is what is to be avoided
         if self._index is not None and time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
             if self._index.exists():
@@ -199,6 +205,7 @@ class PlainUntilCompiled:
                 except NotCompiledError:
                     pass
                 else:
+                    # CPU time of this thread, so that other work on the machine does not use up the patience
                     self.compiled = True
                     return found
         self._plain = self._plain or PlainKernel(self.kernel)

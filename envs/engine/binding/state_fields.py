@@ -67,6 +67,7 @@ class StateFields(NamedTuple):
     def starts(self) -> dict[str, int]:
         """Where each field that is not shared begins in the table of `field_places`."""
         own = [kind for kind in self.fields if not kind.shared]
+        # an offset, and an entry for each axis but that of games: as many as a field has dimensions
         ends = accumulate(kind.dimensions for kind in own)
         return {kind.name: end - kind.dimensions for kind, end in zip(own, ends, strict=True)}
 
@@ -78,6 +79,7 @@ def state_fields(fields: Mapping[str, Field], layout: np.dtype[Any] | None = Non
             FieldType(
                 name,
                 np.dtype(spec.dtype).name,
+                # the axis of games, which a shared field lacks
                 len(spec.shape) + (not spec.shared),
                 spec.shared,
                 None if layout is None or spec.shared else (_offset(layout, name), *spec.shape),
@@ -108,6 +110,7 @@ def state_maker(kinds: StateFields) -> Callable[..., State]:
         return _plain_state_maker(kinds)
 
     def state_of(typingctx, records, places, shared):
+        # the type of the state depends on the types of the shared arrays, known at this call only
         made = _State(kinds, shared)
 
         def codegen(context, builder, signature, args):
@@ -144,8 +147,10 @@ def _plain_state_maker(kinds: StateFields) -> Callable[..., State]:
 def _field_view(records: NDArray[np.uint8], places: NDArray[np.int64], first: int, kind: FieldType) -> NDArray[Any]:
     """Array of a field over all games, which shares the memory of `records`."""
     dtype, shape = np.dtype(kind.dtype), places[first + 1 : first + kind.dimensions].tolist()
+    # strides within a record, in C order
     strides = [dtype.itemsize * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
     everything = (len(records), *shape)
+    # from game to game a whole record
     return np.ndarray(everything, dtype, records, int(places[first]), (records.shape[1], *strides))
 
 
@@ -156,6 +161,7 @@ class _State(StateType):
         self.sized, self.shared = known.record_bytes is not None, shared
         self.fields = {kind.name: _Field(kind, known) for kind in known.fields if not kind.shared}
         self.shared_numbers = {name: k for k, name in enumerate(known.shared)}
+        # Numba compares types by name, so the name must tell apart all that compiled code depends on
         super().__init__(f"GameState_{_hash(known, shared)}")
 
 
@@ -168,6 +174,7 @@ class _Field(types.Type):
 
     def __init__(self, kind: FieldType, known: StateFields) -> None:
         self.start, self.place, self.record_bytes = known.starts[kind.name], kind.place, known.record_bytes
+        # layout "A": the fields of a record are not contiguous over games
         self.array = types.Array(from_dtype(np.dtype(kind.dtype)), kind.dimensions, "A")
         super().__init__(f"GameField_{_hash(kind, self.start, self.record_bytes)}")
 
@@ -205,6 +212,7 @@ class _StateAttributes(AttributeTemplate):
     key = _State
 
     def generic_resolve(self, state, name):
+        # None tells Numba that there is no such attribute
         number = state.shared_numbers.get(name)
         return state.fields.get(name) if number is None else state.shared[number]
 
@@ -224,6 +232,7 @@ class _GetFieldItem(AbstractTemplate):
         if isinstance(field, _Field):
             if field.is_entry(index):
                 return signature(field.array.dtype, field, index)
+            # anything but one entry is left to the array, into which Numba converts the field
             found = get_array_index_type(field.array, index)
             return found and signature(found.result, field.array, found.index)
         return None
@@ -255,6 +264,7 @@ def _field_of_state(context, builder, kind, value, name):
     if name in kind.shared_numbers:
         number = kind.shared_numbers[name]
         return impl_ret_borrowed(context, builder, kind.shared[number], builder.extract_value(state.shared, number))
+    # a field is the pointers of the state, and a type that knows where to look
     field = cgutils.create_struct_proxy(kind.fields[name])(context, builder)
     for part, _ in _POINTERS:
         setattr(field, part, getattr(state, part))
@@ -278,6 +288,7 @@ def _read(context, builder, signature, args):
 @lower_builtin(operator.setitem, _Field, types.BaseTuple, types.Any)
 def _write(context, builder, signature, args):
     place = _place_of_entry(context, builder, signature, args)
+    # packed: a bool is a byte in memory and a bit in a register
     context.pack_value(builder, signature.args[2], args[2], place)
     return context.get_dummy_value()
 
@@ -319,9 +330,11 @@ def _place_of_entry(context, builder, signature, args):
     numbers = [context.cast(builder, value, axis, types.intp) for value, axis in zip(given, axes, strict=True)]
     within = None
     for size, number, axis in zip(_sizes(builder, kind, field), numbers[1:], axes[1:], strict=True):
+        # the wrap costs a select, which unsigned indices do not need
         if axis.signed:
             wrapped = builder.add(number, size)
             number = builder.select(builder.icmp_signed("<", number, wrapped.type(0)), wrapped, number)
+        # row-major, by Horner's rule
         within = number if within is None else builder.add(builder.mul(within, size, flags=NSW), number, flags=NSW)
     row = builder.mul(numbers[0], _row_bytes(kind, field), flags=NSW)
     start = _pointer(context, builder, kind, field, builder.add(row, _entry(builder, kind, field, 0), flags=NSW))
@@ -340,6 +353,7 @@ def _whole_array(context, builder, kind, array_type, value):
         context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array_type.dtype))),
     )
     strides = [item]
+    # from the last axis on: each stride is that of the next axis times its size
     for size in sizes[:0:-1]:
         strides.insert(0, builder.mul(strides[0], size))
     array = make_array(array_type)(context, builder)

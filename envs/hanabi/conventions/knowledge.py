@@ -52,6 +52,7 @@ def public_sets(state, i):
             if rank < height or blocked:
                 worthless |= bit
             else:
+                # one copy left of a card that is still needed
                 valuable |= bit if left == 1 else 0
                 blocked = left == 0
     return play, valuable, worthless, ones, twos
@@ -84,6 +85,7 @@ def is_known(cards):
 @kernel
 def share_in(cards, wanted):
     """How many kinds of a set of beliefs are in `wanted`, and how many there are."""
+    # 1/2: an empty set answers "maybe" to everything
     return (1, 2) if cards == 0 else (count_bits(cards & wanted), count_bits(cards))
 
 
@@ -115,6 +117,7 @@ def one_less(bit, ones, twos):
     if ones & bit:
         return ones ^ bit, twos
     if twos & bit:
+        # two minus one is one: the borrow sets `ones`
         return ones | bit, twos ^ bit
     return ones, twos
 
@@ -122,6 +125,7 @@ def one_less(bit, ones, twos):
 @kernel
 def settle(state, i, memory, ones, twos):
     """Rule out, in every hand, the cards of which all copies are gone or located in slots that the table knows."""
+    # a slot that becomes known takes a copy, which may settle others
     changed = True
     while changed:
         changed = False
@@ -135,6 +139,7 @@ def settle(state, i, memory, ones, twos):
         for seat in range(state.hands.shape[1]):
             for slot in range(int(state.held[i, seat])):
                 cards = belief(state, memory, seat, slot)
+                # a known slot keeps its card: that copy is counted in `left` as located
                 if cards & ~left and not is_known(cards):
                     believe(state, memory, seat, slot, cards & left)
                     changed = changed or is_known(cards & left)
@@ -150,8 +155,10 @@ def next_discard(state, i, seat, memory, play, valuable, worthless):
     for slot in range(int(state.held[i, seat])):
         cards = belief(state, memory, seat, slot)
         if all_in(cards, play) or all_in(cards, worthless):
+            # it will play or discard that one instead
             return -1
         hits, size = share_in(cards, worthless)
+        # greater only, so that the oldest of equals is expected
         if not all_in(cards, valuable) and hits * best_size > best_hits * size:
             best, best_hits, best_size = slot, hits, size
     return best

@@ -33,9 +33,11 @@ def notice_smartbot(state, i, seat, action, memory):
     settle(state, i, memory, ones, twos)
     expected = next_discard(state, i, following, memory, play, valuable, worthless)
     if action < 2 * hand:
+        # whoever plays or discards could have warned instead
         not_warned(state, i, following, memory, valuable, expected)
         if action < hand and all_in(belief(state, memory, actor, action), play):
             notice_finesse(state, i, seat, actor, memory, belief(state, memory, actor, action))
+        # after the conclusions: they are about slots as they were
         lose_card(state, i, actor, action % hand, memory)
         return
     hint, colors, ranks = action - 2 * hand, state.fireworks.shape[1], rank_count(state)
@@ -48,12 +50,14 @@ def notice_smartbot(state, i, seat, action, memory):
         notice_hint(state, i, target, memory, play, cards_of_color(state, value), False)
     else:
         named = cards_of_rank(state, value)
+        # the actor may not discard, and tells the seat before it about its oldest card only to pass the turn
         reclaim = (
             int(state.tokens[i]) == int(state.setup[i, MAX_TOKENS])
             and actor == (target + 1) % players
             and (named >> int(state.hands[i, target, 0])) & 1 == 1
         )
         warning = False
+        # a hint to the seat that is about to discard, touching that very card
         if not reclaim and target == following and expected >= 0:
             cards = belief(state, memory, target, expected)
             warning = (named >> int(state.hands[i, target, expected])) & 1 == 1 and may_be_valuable_as(
@@ -62,6 +66,7 @@ def notice_smartbot(state, i, seat, action, memory):
             if warning:
                 believe(state, memory, target, expected, cards & valuable)
         notice_hint(state, i, target, memory, play, named, reclaim or warning)
+    # the hint went elsewhere although it could have warned
     if target != following:
         not_warned(state, i, following, memory, valuable, expected)
 
@@ -76,6 +81,7 @@ def not_warned(state, i, following, memory, valuable, expected):
 @kernel
 def notice_finesse(state, i, seat, actor, memory, card):
     """A seat discards a card that all know to be playable: somebody's newest card is its twin, mine if nobody else's."""
+    # the discard of an unknown card is no finesse
     if not is_known(card):
         return
     for other in range(state.hands.shape[1]):
@@ -104,6 +110,7 @@ def notice_hint(state, i, target, memory, play, named, explained):
     explained: the hint had another purpose than to make `target` play a card.
     """
     identified, meant = False, -1
+    # newest first: that is the card that a hint means
     for slot in range(int(state.held[i, target]) - 1, -1, -1):
         before = belief(state, memory, target, slot)
         touched = (named >> int(state.hands[i, target, slot])) & 1 == 1
@@ -113,8 +120,10 @@ def notice_hint(state, i, target, memory, play, named, explained):
             if all_in(after, play):
                 identified = True
             elif touched and meant < 0 and maybe_in(after, play):
+                # the first one touched that stays open is what the hint asks to play
                 meant = slot
     if meant >= 0 and not identified and not explained:
+        # not if it showed by itself what can be played, and not if it was a warning
         believe(state, memory, target, meant, belief(state, memory, target, meant) & play)
 
 
@@ -134,5 +143,6 @@ def hint_fitness(state, i, target, memory, play, named):
             if all_in(after, play):
                 reveals = True
             elif touched and not judged and maybe_in(after, play):
+                # judged by the card that the target would take the hint for
                 judged, good = True, card & play != 0
     return fitness if reveals or good else 0

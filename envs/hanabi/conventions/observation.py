@@ -41,6 +41,7 @@ def reset_conventions(state, i):
 @kernel
 def step_conventions(state, i, action):
     """As the rules; every seat concludes what the conventions say, before the move and from the cards that it uncovers."""
+    # notice before the step, settle after it: the move uncovers a card, which all see at once
     for seat in range(state.hands.shape[1]):
         notice_smartbot(state, i, seat, int(action), state.concluded[i, seat])
     step(state, i, action)
@@ -55,6 +56,7 @@ def observe_conventions(state, i, seat, out):
     players, hand = state.hands.shape[1], state.hands.shape[2]
     colors, ranks = state.fireworks.shape[1], rank_count(state)
     cards, memory = colors * ranks, state.concluded[i, seat]
+    # from the end: what comes before has the length of `tactical`
     believed = out.shape[0] - players * hand * (cards + BELIEVED_BITS) - hand * OWN_VIEW_BITS
     believed -= (players - 1) * (colors + ranks) * HINT_BITS
     write_tactical(state, i, seat, out, believed)
@@ -66,6 +68,7 @@ def observe_conventions(state, i, seat, out):
         expected = next_discard(state, i, other, memory, play, valuable, worthless)
         for slot in range(int(state.held[i, other])):
             known, place = belief(state, memory, other, slot), offset * hand + slot
+            # a slice with a plain index, see envs/hanabi/observation.py
             kinds = out[believed + place * cards : believed + (place + 1) * cards]
             for card in range(cards):
                 kinds[card] = (known >> card) & 1
