@@ -199,6 +199,7 @@ class PokemonEngine(PooledEngine):
         self._take_news(rows)
 
     def _start_of(self, row: int, options: Mapping[str, str]) -> dict[str, Any]:
+        # this episode is counted already
         key = self.seed, int(self._numbers[row]), int(self.state.random[row, EPISODE]) - 1
         start: dict[str, Any] = {"seed": options.get("battle_seed", chance_seed(*key, "battle")[0])}
         for seat, side in enumerate(("p1", "p2")):
@@ -362,6 +363,7 @@ class PokemonEngine(PooledEngine):
             raise SnapshotError(f"{self.facts.name}: the fields of the saved state have different numbers of games")
         entries = self._saved_battles(arrays["_battles"], arrays["_started"])
         engine = self._another(count, None)
+        # a new engine is filled first, so that this one stays as it was if anything fails
         for name, value in NEW_GAME.items():
             getattr(engine.state, name)[:] = value
         try:
@@ -370,6 +372,7 @@ class PokemonEngine(PooledEngine):
         except LookupError as error:
             engine.close()
             raise SnapshotError(f"{self.facts.name}: the saved battles cannot be played again ({error})") from error
+        # chance is replayed from its seed: a battle that ends elsewhere was played by other rules
         ended = engine.state.terminated[arrays["_started"]] == arrays["terminated"][arrays["_started"]]
         if faults or not ended.all():
             engine.close()
@@ -380,12 +383,15 @@ class PokemonEngine(PooledEngine):
             getattr(engine.state, name)[:] = arrays[name]
         engine.state.alive[:] = (arrays["_started"] & ~engine.over)[:, None]
         engine.state.deciding[:] &= engine.state.alive
+        # a battle that is over has all actions legal, as everywhere
         engine.state.legal[engine.over] = True
         engine._started[:] = arrays["_started"]
         engine._numbers, engine.seed = arrays["_numbers"].copy(), int(arrays["_seed"][0])
         self.close()
+        # the state is a view of its engine, which is this object from here on
         engine.state = engine.state._replace(engine=self)
         self.__dict__.update(engine.__dict__)
+        # the pool belongs to this object now, and must not be closed with the other
         engine.__dict__["pool"] = None
 
     def _check_rules(self, fields: Mapping[str, Any]) -> None:
@@ -437,6 +443,7 @@ class PokemonEngine(PooledEngine):
 def _lane(
     options: LaneOptions, shared: SharedWorker | None, start: int, stop: int, arrays: Mapping[str, NDArray[Any]]
 ) -> BattleLane:
+    # without a tracked observation of another name, `observations` are the entities
     entity = {} if "entity" in arrays else {"entity": arrays["observations"]}
     return BattleLane(options, start, stop, {**arrays, **entity}, shared)
 

@@ -119,6 +119,7 @@ class _Battle:
 
 def _copied(battle: _Battle) -> _Battle:
     seats = battle.seats
+    # trackers change in place with every line
     copies = seats and (_Seat(seats[0].tracker.copy(), seats[0].asked), _Seat(seats[1].tracker.copy(), seats[1].asked))
     return _Battle(dict(battle.start), copies, battle.refused, list(battle.choices), battle.lines)
 
@@ -202,6 +203,7 @@ class BattleLane:
             report = self.shared.worker().report([row + self._first])[0]
             if not report["req"][0] or not report["req"][0].get("teamPreview"):
                 continue
+            # positions are counted from 1
             leads = [bits[seat] % len(report["order"][seat]) + 1 for seat in SEATS]
             choices.append((row + self._first, f"team {leads[0]}", f"team {leads[1]}"))
             self._battles[row].choices += [(seat, f"team {leads[seat]}") for seat in SEATS]
@@ -211,6 +213,7 @@ class BattleLane:
         actions = self._arrays["action"][rows, :, 0]
         if not self.options.tracked:
             asked = self._arrays["deciding"][rows].tolist()
+            # seats that do not decide play action 0, which is no choice
             for row, pair, decides in zip(rows.tolist(), actions.tolist(), asked, strict=True):
                 self._battles[row].choices += [(seat, self._texts[pair[seat]]) for seat in SEATS if decides[seat]]
             return self._read(self.shared.worker().act((rows + self._first).tolist(), actions.ravel().tolist()))
@@ -240,6 +243,7 @@ class BattleLane:
                 faults.append(EnvironmentFault(row, f"{self._name(row)}: {text}"))
         if compact := answer.get("compact"):
             faults += self._read_compact(compact)
+        # of all rows at once: a function of `entity`, in one pass over arrays
         if self.options.observation == "flat" and answer["games"]:
             from .observation import flat_of_entity
 
@@ -274,12 +278,14 @@ class BattleLane:
         else:
             trackers = [seat.tracker for seat in battle.seats]
         seats = []
+        # both seats read their own lines: each knows what it was told and nothing else
         for seat in SEATS:
             request, order = reply["req"][seat], reply["order"][seat]
             asked = seat_request(request, order, self.options.gen, self.options.gimmick, self.options.slot_order)
             tracker = trackers[seat]
             for line in reply["lines"][seat]:
                 tracker.feed(line)
+            # the request comes last: it is the truth about the own team
             if request is not None:
                 tracker.request(request, order)
             arrays["positions"][row, seat, : len(order)] = order
@@ -301,6 +307,7 @@ class BattleLane:
     def _read_compact(self, compact: Mapping[str, Any]) -> list[EnvironmentFault]:
         rows = np.array(compact["i"]) - self._first
         masks = np.array(compact["mask"]).reshape(-1, 2, 1)
+        # masks come as one integer for each seat: bit a is action a
         self._arrays["legal"][rows] = masks >> self._bits & 1
         self._arrays["deciding"][rows] = np.array(compact["kind"]).reshape(-1, 2) != _WAIT
         self._arrays["turns"][rows] = turns = np.array(compact["turn"])
@@ -309,6 +316,7 @@ class BattleLane:
         refusals: dict[int, list[str | None]] = {}
         for i, seat, text in compact["rej"]:
             refusals.setdefault(i - self._first, [None, None])[seat] = text
+        # most answers have no refusal, and then nothing is done for each battle
         if refusals or self._refusing:
             for row in set(refusals) | (self._refusing & set(rows.tolist())):
                 texts = refusals.get(row, [None, None])
@@ -335,6 +343,7 @@ class BattleLane:
         battle = self._battles[row]
         refused = battle.refused[seat] + 1
         if text.startswith(_UNAVAILABLE) and refused <= MOST_REFUSALS:
+            # a refused choice had no effect: the record must not contain it
             last = max(k for k, (chooser, _) in enumerate(battle.choices) if chooser == seat)
             del battle.choices[last]
             return refused
@@ -352,6 +361,7 @@ class BattleLane:
         """Write ends and rewards, and keep what `info` tells."""
         arrays = self._arrays
         if end is not None:
+            # the rules' end wins over the limit of turns in the same step
             arrays["terminated"][row], arrays["truncated"][row] = True, False
             arrays["rewards"][row] = {"p1": (1, -1), "p2": (-1, 1), "tie": (0, 0)}[end["winner"]]
             arrays["deciding"][row] = False
@@ -362,6 +372,7 @@ class BattleLane:
             news["rejected"] = tuple(refused)
         if end is not None:
             news |= end
+        # also where earlier news no longer hold
         if news or row in self._news:
             self._news[row] = news
             arrays["news"][row] = True
@@ -369,6 +380,7 @@ class BattleLane:
     def take_news(self) -> dict[int, dict[str, Any]]:
         """What `info` tells beyond the arrays, by row: `rejected`, and at the end of a battle its `end`."""
         news = self._news
+        # a refusal is kept, so that the next decision can take it back
         self._news = {row: found for row, found in news.items() if "rejected" in found}
         return news
 
@@ -390,6 +402,7 @@ class BattleLane:
     def copies(self, rows: Sequence[int], within: bool) -> list[dict[str, Any]]:
         """Battles with all that their seats have seen, for `paste` of this lane's worker (`within`) or of any other."""
         numbers = [row + self._first for row in rows]
+        # within one simulator battles are cloned there, without going through a text
         texts = [None] * len(rows) if within else self.shared.worker().export(numbers)
         return [
             {"number": number, "text": text, "battle": _copied(self._battles[row])}
@@ -415,6 +428,7 @@ class BattleLane:
             self._battles[row] = _Battle(dict(entry["start"]))
             games.append({"i": row + self._first, "format": self.options.format, **entry["start"]})
         faults = self._read(self.shared.worker().reset(games, self._compact()))
+        # turn by turn for all battles: one message for each turn
         for turn in range(max((len(entry["played"]) for entry in saved.values()), default=0)):
             choices = []
             for row, entry in saved.items():

@@ -211,6 +211,7 @@ def _write_entity(
             _write_ids(v, row, alpha, out)
             _write_pokemon(v, row, out, stats, chart, special)
         else:
+            # 1 is "none" in every vocabulary: there is no Pokémon
             out[row * IDS : row * IDS + IDS] = 1
     for side in range(2):
         _write_volatile(v, side, out, special)
@@ -230,8 +231,10 @@ def _write_known_moves(v: Array, start: int, alpha: bool, out: Array, at: int, r
     if v[start + NUM_TEMPORARY]:
         block, count = TEMPORARY, v[start + NUM_TEMPORARY]
     for k in range(4):
+        # own moves that are not there are "none", those of the foe "unknown"
         out[at + k] = v[start + block + k] if k < count else rest
     if alpha:  # ids sort as numbers do
+        # insertion sort of four
         for k in range(1, count):
             j = k
             while j > 0 and out[at + j - 1] > out[at + j]:
@@ -263,6 +266,7 @@ def _best(v: Array, attacker: int, defender: int, chart: Array) -> float:
     best = 0.0
     one, two = v[defender + TYPE_1], v[defender + TYPE_2]
     for offset in (TYPE_1, TYPE_2):
+        # 0 and 1 are "unknown" and "none"
         kind = v[attacker + offset]
         if kind > 1:
             best = max(best, chart[kind, one] * chart[kind, two])
@@ -273,15 +277,19 @@ def _best(v: Array, attacker: int, defender: int, chart: Array) -> float:
 def _hazards(v: Array, row: int, chart: Array, special: Array) -> float:
     """Share of hp that entry hazards would take."""
     start, side = row * ROW, SIDE + (row // 6) * SIDE_SIZE
+    # Heavy-Duty Boots, Magic Guard
     if v[start + ITEM] == special[_BOOTS] or v[start + ABILITY] == special[_MAGIC_GUARD]:
         return 0.0
     one, two = v[start + TYPE_1], v[start + TYPE_2]
     share = 0.0
     if v[side]:
+        # Stealth Rock takes an eighth, times how well rock fares
         share += chart[special[_ROCK], one] * chart[special[_ROCK], two] / 8
     flies = one == special[_FLYING] or two == special[_FLYING] or v[start + ABILITY] == special[_LEVITATE]
     flies = flies or v[start + ITEM] == special[_BALLOON]
+    # gravity brings everybody down
     if v[side + 1] and (not flies or v[ROOM + 1]):
+        # 1/8, 1/6 and 1/4 for one to three layers of Spikes
         share += 1 / (10 - 2 * v[side + 1])
     return min(1.0, share)
 
@@ -293,6 +301,7 @@ def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, s
     out[at + 1] = v[start + SEEN]
     out[at + 2] = v[start + ACTIVE]
     out[at + 3] = v[start + FAINTED]
+    # in hp where it is known exactly, else in percent; as a share it is the same
     out[at + 4] = _clip(v[start + HP] / max(1, v[start + HP_MAX]))
     out[at + 5] = v[start + HP_EXACT]
     out[at + 6] = _clip(v[start + LEVEL] / 100)
@@ -305,6 +314,7 @@ def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, s
     out[at + 27] = _clip(v[start + FIELD_TURNS] / 8)
     if row < 6 and v[start + ACTIVE]:
         out[at + 28] = v[TRAPPED]
+        # only the own active one: requests say nothing of the foe
         out[at + 29] = v[MAYBE_TRAPPED]
     out[at + 30] = v[start + TERASTALLIZED]
     out[at + 31] = v[start + GIMMICK]
@@ -317,6 +327,7 @@ def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, s
     if v[start + SPECIES] == 0:
         return
     out[at + 37] = _hazards(v, row, chart, special)
+    # unknown species have no types to compare with
     opposing = v[ACTIVE_ROW + (1 if row < 6 else 0)]
     if opposing >= 0:
         out[at + 38] = _best(v, start, opposing * ROW, chart) / 4
@@ -327,19 +338,23 @@ def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, s
 def _write_volatile(v: Array, side: int, out: Array, special: Array) -> None:
     start, at = VOLATILE + side * VOLATILE_SIZE, VOLATILE_AT + side * VOLATILE_NUMBERS
     for k in range(VOLATILE_NUMBERS):
+        # counters up to 3; the other columns are flags
         out[at + k] = _clip(v[start + k] / 3 if k in (9, 15) else v[start + k])
     active = v[ACTIVE_ROW + side] * ROW
     if active >= 0 and not v[active + FAINTED] and v[active + LAST_MOVE] > 1 and not v[active + GIMMICK]:
         item = v[active + ITEM]
+        # a Choice item locks into the last move, unless a gimmick is on
         out[at + 20] = item == special[_BAND] or item == special[_SPECS] or item == special[_SCARF]
 
 
 @batch_kernel
 def _write_moves(v: Array, mask: Array, alpha: bool, out: Array, moves: Array, chart: Array) -> None:
     own, foe = v[ACTIVE_ROW] * ROW, v[ACTIVE_ROW + 1] * ROW
+    # rows 0 to 3: the own menu, as it can be chosen from; rows 4 to 7: what is known of the foe's moves
     for k in range(4):
         out[MOVE_IDS_AT + k] = v[MENU + k]
         at = MOVES_AT + k * MOVE_NUMBERS
+        # 1: no such place in the menu
         if v[MENU + k] != 1:
             out[at + 1] = mask[k]
             out[at + 2] = v[MENU + MENU_DISABLED + k]
@@ -367,6 +382,7 @@ def _write_move(v: Array, move: int, user: int, target: int, out: Array, at: int
     category = int(moves[move, _CATEGORY])
     effectiveness = 1.0
     if target >= 0 and moves[move, _AIMED]:
+        # what is aimed at the field or the user has no effectiveness
         effectiveness = chart[kind, v[target + TYPE_1]] * chart[kind, v[target + TYPE_2]]
     same = user >= 0 and (v[user + TYPE_1] == kind or v[user + TYPE_2] == kind)
     out[at] = 1
@@ -379,6 +395,7 @@ def _write_move(v: Array, move: int, user: int, target: int, out: Array, at: int
     out[at + 10] = same
     out[at + 11] = _clip(effectiveness / 4)
     out[at + 12] = effectiveness == 0
+    # a rough expectation of the damage; 600 is 150 times an effectiveness of 4
     out[at + 13] = _clip(power * moves[move, _ACCURACY] * (1.5 if same else 1.0) * effectiveness / 600)
     for k in range(8):
         out[at + 14 + k] = moves[move, _FLAGS + k]
@@ -397,6 +414,7 @@ def _write_field(v: Array, mask: Array, wait: bool, redecision: bool, out: Array
         start, to = SIDE + side * SIDE_SIZE, at + 20 + 14 * side
         for k in range(14):
             out[to + k] = v[start + k] > 0
+        # layers instead of flags
         out[to + 1] = v[start + 1] / 3
         out[to + 2] = v[start + 2] / 2
     out[at + 48] = _clip(v[TURN] / 100)
@@ -411,11 +429,13 @@ def _write_field(v: Array, mask: Array, wait: bool, redecision: bool, out: Array
     for row in range(POKEMON):
         start = row * ROW
         if v[start + EXISTS]:
+            # two entries, one for each side
             out[at + 62 + row // 6] += (1 - v[start + FAINTED]) / 6
             if row >= 6:
                 out[at + 66] += v[start + SEEN] / 6
     out[at + 64] = v[TEAM_SIZE] / 6
     out[at + 65] = v[TEAM_SIZE + 1] / 6
+    # actions 4 to 9 are switches
     for action in range(4, 10):
         if mask[action]:
             out[at + 67] = 1
@@ -434,7 +454,10 @@ def flat_of_entity(entity: Array) -> Array:
     bits = np.zeros((*shape, POKEMON, TYPES + STATUSES), np.float32)
     for column in (3, 4):
         bits[..., :TYPES] += np.where(
-            ids[..., column, None] == 0, types == 1, (ids[..., column, None] == types) & (types > 1)
+            # an unknown type has a place of its own; 1, "none", has none
+            ids[..., column, None] == 0,
+            types == 1,
+            (ids[..., column, None] == types) & (types > 1),
         )
     np.minimum(bits, 1, out=bits)
     bits[..., TYPES:] = ids[..., 6, None] == np.arange(STATUSES)

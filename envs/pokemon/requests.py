@@ -69,6 +69,7 @@ def seat_request(
     if request.get("teamPreview"):
         kind = "preview"
         for position in range(len(team)):
+            # actions name fixed slots of the team; the simulator counts present positions
             choices[MOVES + order[position]] = f"team {position + 1}"
     elif request.get("forceSwitch"):
         kind = "revive" if any(pokemon.get("reviving") for pokemon in team) else "switch"
@@ -87,6 +88,7 @@ def _write_switches(
     choices: list[str | None], team: Sequence[Mapping[str, Any]], order: Sequence[int], fainted: bool
 ) -> None:
     for position, pokemon in enumerate(team):
+        # a revival chooses among the fallen, everything else among the others
         if pokemon["condition"].endswith(" fnt") == fainted and (fainted or not pokemon["active"]):
             choices[MOVES + order[position]] = f"switch {position + 1}"
 
@@ -98,6 +100,7 @@ def _write_moves(
     groups: Sequence[Sequence[str]],
 ) -> None:
     menu, maximum = active["moves"], (active.get("maxMoves") or {}).get("maxMoves", ())
+    # a dynamaxed Pokémon has a menu of Max Moves, and no offer to dynamax
     dynamaxed = bool(maximum) and not active.get("canDynamax")
     for action, place in enumerate(places):
         legal = not menu[place].get("disabled")
@@ -108,8 +111,10 @@ def _write_moves(
             for word, flag in (offer for gimmick in gimmicks for offer in _FLAGS[gimmick]):
                 told = active.get(flag)
                 if word == "zmove":
+                    # Z-moves are offered move by move
                     offered = place < len(told or ()) and (told or ())[place] is not None
                 elif word == "dynamax":
+                    # a Max Move may be possible where the move itself is disabled
                     offered = bool(told) and as_maximum
                 else:
                     offered = bool(told) and legal

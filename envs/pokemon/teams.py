@@ -64,6 +64,7 @@ def team_bank(format: BattleFormat, teams: object) -> TeamBank:
     for found in seats:
         if not found:
             raise OptionError(f"teams={teams!r}: no teams there; folders may hold {', '.join(_ENDINGS)} files")
+    # equal teams of both seats are checked once
     checked = {texts: _checked(format.id, texts) for texts in seats}
     return TeamBank((checked[seats[0]], checked[seats[-1]]))
 
@@ -72,6 +73,7 @@ def _is_pair(teams: object) -> TypeGuard[Sequence[object]]:
     """Whether `teams` names the teams of each seat: two paths, or two lists."""
     if not isinstance(teams, Sequence) or isinstance(teams, str) or len(teams) != 2:
         return False
+    # two packed teams are a list of teams for both, two paths are one for each
     return all(not isinstance(part, str) or not _is_team(part) for part in teams)
 
 
@@ -100,6 +102,7 @@ def _texts(teams: object) -> Iterable[TeamText]:
 
 def _read(file: Path) -> str:
     try:
+        # "utf-8-sig", since editors on Windows begin files with a mark
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"teams={str(file)!r}: cannot be read ({error}); name a folder or file of exports") from error
@@ -115,6 +118,7 @@ def _split(place: str, text: str) -> Iterable[TeamText]:
         if packed or line.startswith("==="):
             if any(part.strip() for part in export):
                 yield TeamText(f"{place}:{first}", "\n".join(export))
+            # an export begins below its heading
             export, first = [], number + 1
             if packed:
                 yield TeamText(f"{place}:{number}", line.strip())
@@ -125,6 +129,7 @@ def _split(place: str, text: str) -> Iterable[TeamText]:
 
 
 @lru_cache(maxsize=16)
+# the validator needs a child process: the same teams are not asked of it again
 def _checked(format: str, texts: tuple[TeamText, ...]) -> tuple[str, ...]:
     packed, problems = [], []
     with _validator() as worker:

@@ -63,7 +63,9 @@ class _Search(NamedTuple):
 
 def _new_search(rows: int, columns: int, boxes: int, depth: int) -> _Search:
     inner = (rows - 2) * (columns - 2)
+    # each box anywhere inside, touched or not: the most positions that can occur
     most = min(MOST_STATES, math.comb(max(inner, boxes), boxes) << boxes) + 1
+    # at least twice as many places as entries, so that probing stays short
     table = 1 << (2 * most).bit_length()
     words = -(-rows * columns // 64)
     return _Search(
@@ -91,6 +93,7 @@ def _draw_topology(random, codes):
     codes[:] = WALL
     row, column = 1 + _draw(random, rows - 1), 1 + _draw(random, columns - 1)
     direction = _draw(random, 4)
+    # 1.7 times rows plus columns steps, and a turn in 35 of 100, as in gym-sokoban
     for _ in range(17 * (rows + columns) // 10):
         if _draw(random, 100) < 35:
             direction = _draw(random, 4)
@@ -101,6 +104,7 @@ def _draw_topology(random, codes):
             for across in range(3):
                 if mask[down, across]:
                     codes[row + down - 1, column + across - 1] = FLOOR
+    # the border is wall whatever the masks opened
     codes[0, :] = codes[-1, :] = WALL
     codes[:, 0] = codes[:, -1] = WALL
 
@@ -116,6 +120,7 @@ def _draw_places(random, codes, places):
     if floor <= len(places):
         return False
     for k in range(len(places)):
+        # the skip-th free floor cell without a list
         skip = _draw(random, floor - k)
         for cell in range(rows * columns):
             if codes[cell // columns, cell % columns] == FLOOR and not np.any(places[:k] == cell):
@@ -131,6 +136,7 @@ def _number_of(search, key, made):
     """Number of the boxes' positions with this hash, and how many are numbered now; new positions are entered."""
     mask = len(search.keys) - 1
     at = (key ^ (key >> 29)) & mask
+    # linear probing: at most every second place is taken; stamps of earlier searches count as empty
     while search.stamps[at] == search.clock[0]:
         if search.keys[at] == key:
             return search.numbers[at], made
@@ -168,10 +174,12 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
     )
     for cell in range(rows * columns):
         blocked[cell] = codes[cell // columns, cell % columns] == WALL
+    # Zobrist hashing: a pull exchanges two terms
     now, key, touched = places.copy(), np.int64(0), np.zeros(boxes + 1, np.int64)
     for k in range(1, boxes + 1):
         target[places[k]] = True
         box_at[places[k]] = k
+        # 0: never pulled, 1: pulled
         key ^= mix(np.int64(places[k]), np.int64(0))
     search.clock[0] += 1
     frames, visited = search.frames, search.visited
@@ -184,6 +192,7 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
         move = frames[depth, 0]
         # Depth limit and limit of states as in the originals: the first state has depth_limit - 1 to go, and 0 to go is not visited.
         if move == moves or explored >= 300_000 or depth + 2 >= depth_limit:
+            # the frame that is left has to be undone: its box goes back where it came from
             pulled = frames[depth, 2]
             if depth > 0 and pulled >= 0:  # put the box back
                 there, back = now[pulled], 2 * now[pulled] - now[0]
@@ -201,6 +210,7 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
         ahead = here + steps[move & 3]
         if blocked[ahead] or box_at[ahead] >= 0:
             continue
+        # the box that a pull takes along stands behind the player
         behind = 2 * here - ahead
         pulled = box_at[behind] if move < 4 else -1
         number, swaps, last = frames[depth, 3], frames[depth, 4], frames[depth, 5]
@@ -223,6 +233,7 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
             box_at[behind], box_at[here] = -1, pulled
             now[pulled], key, before = here, next_key, touched[pulled]
             touched[pulled] = 1
+        # strictly above: the first of equal states wins
         if covered == 0 and not target[ahead] and swaps * spread > score:
             score = swaps * spread
             best[:] = now
@@ -238,6 +249,7 @@ def _stroll(random, codes, places, best):
     furthest = 0
     for k in range(1, len(places)):
         furthest += _distance(places[k], best[k], columns)
+    # 8 of 10 if the boxes are one step from their targets in all, else 5 of 10
     if _draw(random, 10) >= (8 if furthest == 1 else 5):
         return
     walked = np.full(4, -1)
@@ -266,6 +278,7 @@ def _draw_room(key, depth, ragen, count_changes, search, codes, places, best):
     columns = codes.shape[1]
     attempt, score = 0, 0
     while score == 0:
+        # a room without a score is drawn again, from the next key
         random[KEY], random[COUNTER] = mix(key, np.int64(attempt)), 0
         attempt += 1
         _draw_topology(random, codes)
@@ -278,6 +291,7 @@ def _draw_room(key, depth, ragen, count_changes, search, codes, places, best):
     for k in range(1, len(places)):
         codes[best[k] // columns, best[k] % columns] = BOX
     player = best[0] // columns, best[0] % columns
+    # the code of the player on a target is one higher
     codes[player] = PLAYER + (codes[player] == TARGET)
 
 

@@ -155,6 +155,7 @@ def _text_of(file: Path) -> str:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             text = data.decode("utf-16")
         else:
+            # UTF-8 first: Latin-1 would read anything
             try:
                 text = data.decode("utf-8-sig")
             except UnicodeDecodeError:
@@ -162,6 +163,7 @@ def _text_of(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file}: cannot be read as a level file ({error})") from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # as many empty lines, so that line numbers stay
     return _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
 
 
@@ -212,6 +214,7 @@ def _expanded(row: str) -> str:
         return row
     cells = ""
     for run in _RUN.findall(row):
+        # `LONGEST` of a huge run length must not be written out
         cells += run[-1] * int(run[:-1] or 1)
         if len(cells) > LONGEST:
             break
@@ -223,6 +226,7 @@ def _titles(texts: list[list[str]]) -> list[str]:
     count = len(texts) - 1
     below, above, plain = [""] * count, [""] * count, [_plain_title(lines) for lines in texts[:-1]]
     keyed = [[(at, found[1]) for at, line in enumerate(lines) if (found := _TITLE.match(line))] for lines in texts]
+    # titles above all levels, and none below the last: they belong to the level that follows
     before = bool(keyed[0]) and not keyed[-1]
     for gap, lines in enumerate(texts):
         empty = [at for at, line in enumerate(lines) if not line] or [-1]
@@ -272,6 +276,7 @@ def _codes_of(rows: list[str]) -> NDArray[np.uint8]:
     if len(rows) < 3:
         raise _LevelError(0, f"only {len(rows)} row{'s'[: len(rows) - 1]}; a closed level has at least three")
     _check_counts(rows, text)
+    # rows may end early: what is missing is floor, which `_closed` makes wall outside of the level
     if len(text) != width * len(rows):
         text = "".join(row.ljust(width) for row in rows)
     codes = _ROOM_CODES[np.frombuffer(text.encode(), np.uint8)].reshape(len(rows), width)
@@ -307,6 +312,7 @@ def _closed(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     edge = np.ones(codes.shape, bool)
     edge[1:-1, 1:-1] = False
     outside = np.zeros(codes.shape, bool)
+    # from the edge inwards: what is reached is outside
     for cell in reached(codes != WALL, np.argwhere(edge & (codes != WALL)).tolist()):
         outside[tuple(cell)] = True
     leaving = np.argwhere(outside & (codes > FLOOR)).tolist()
@@ -328,6 +334,7 @@ def reached(free: NDArray[np.bool_], starts: list[Any]) -> Iterator[list[int]]:
     queue = [list(start) for start in starts]
     for row, column in queue:
         seen[row, column] = True
+    # a list that grows while it is read: breadth first
     for row, column in queue:
         yield [row, column]
         for down, across in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):

@@ -67,11 +67,13 @@ def combined(fixed: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
 
 def fixed_of(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """What never changes in rooms of codes 0..6: 0 wall, 1 floor, 2 target."""
+    # codes 0 and 1 are themselves; everything above stands on floor or target
     return np.where(np.isin(codes, _TARGETS), TARGET, np.minimum(codes, FLOOR)).astype(np.uint8)
 
 
 def packed_width(rows: int, columns: int, boxes: int) -> int:
     """Bytes of a packed room."""
+    # a bit for each cell, then places of boxes, targets and the player
     return -(-rows * columns // 8) + (2 * boxes + 1) * (2 if rows * columns > 256 else 1)
 
 
@@ -84,6 +86,7 @@ def pack_levels(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     count, cells = len(codes), codes[0].size
     flat = codes.reshape(count, cells)
     places = [_places(np.isin(flat, kinds)) for kinds in (_BOXES, _TARGETS, _PLAYERS)]
+    # big-endian, so that a wide place is two bytes, the higher first
     numbers = np.concatenate(places, axis=1).astype(">u2")
     digits = numbers.view(np.uint8).reshape(count, -1) if cells > 256 else numbers.astype(np.uint8)
     return np.concatenate([np.packbits(flat == WALL, axis=1), digits], axis=1)
@@ -102,6 +105,7 @@ def unpack_levels(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[
     digits = np.ascontiguousarray(packed[:, walls:])
     places = digits.view(">u2").astype(np.int64) if cells > 256 else digits.astype(np.int64)
     boxes, each = (places.shape[1] - 1) // 2, np.arange(count)[:, None]
+    # targets first: what stands on one gets the code for both
     codes[each, places[:, boxes:-1]] = TARGET
     there = codes[each, places[:, :boxes]]
     codes[each, places[:, :boxes]] = np.where(there == TARGET, BOX_ON_TARGET, BOX)
@@ -168,9 +172,11 @@ def _remark(codes: NDArray[np.uint8]) -> str:
         return f"cannot be solved: the box in row {row + 1}, column {column + 1} can never reach a target"
     free = (codes != WALL) & (codes != BOX) & (codes != BOX_ON_TARGET)
     stands = np.zeros(np.add(codes.shape, 2), bool)
+    # a frame of cells, so that the neighbours of every cell exist
     for row, column in reached(free, np.argwhere(codes >= PLAYER).tolist()):
         stands[row + 1, column + 1] = True
     free, boxes = np.pad(free, 1), np.pad((codes == BOX) | (codes == BOX_ON_TARGET), 1)
+    # a box can be pushed if the player stands on one side and the other side is free
     pushed = [np.roll(stands, way, axis) & boxes & np.roll(free, -way, axis) for way in (1, -1) for axis in (0, 1)]
     return "" if np.any(pushed) else "cannot be solved: the player can push no box"
 

@@ -58,11 +58,13 @@ def unpack_level(state, i, level):
         walls, dead = int(state.bank[level, byte]), int(state.bank[level, stretch + byte])
         for bit in range(8):
             state.cells[i, 8 * byte + bit] = (walls >> (7 - bit)) & 1 | ((dead >> (7 - bit)) & 1) << 3
+    # what does not fill a byte
     for cell in range(rows * columns & ~7, rows * columns):
         walls, dead = int(state.bank[level, stretch - 1]), int(state.bank[level, 2 * stretch - 1])
         state.cells[i, cell] = (walls >> (7 - (cell & 7))) & 1 | ((dead >> (7 - (cell & 7))) & 1) << 3
     for k in range(boxes):
         goal = packed_place(state, level, places + (boxes + k) * width, wide)
+        # overwrites IS_DEAD: no target is dead
         state.cells[i, goal] = IS_TARGET
     covered = 0
     for k in range(boxes):
@@ -99,6 +101,7 @@ def reset(state, i):
         copy_start(state, i)
         state.level[i] = -1
     state.given[i] = 0
+    # gym-sokoban's count begins with 0 even if boxes stand on targets
     state.counted[i] = 0 if int(state.setup[i, GYM_COUNT]) else int(state.on_target[i])
     state.steps[i] = 0
     state.moved[i] = 0
@@ -127,6 +130,7 @@ def play(state, i, direction, pushing):
     behind = int(state.cells[i, beyond])
     state.cells[i, ahead] = bits & ~HAS_BOX
     state.cells[i, beyond] = behind | HAS_BOX
+    # +1 onto a target, -1 off one, 0 in between
     state.on_target[i] = int(state.on_target[i]) + ((behind & IS_TARGET) - (bits & IS_TARGET)) // IS_TARGET
     state.player[i] = ahead
     return PLAYER_MOVED | BOX_MOVED
@@ -137,6 +141,7 @@ def finish_step(state, i, action, moved):
     """Count the step, pay it, and end the game if all targets are covered or the steps are used up."""
     covered, counted = int(state.on_target[i]), int(state.counted[i])
     solved = covered == int(state.setup[i, BOXES])
+    # the originals' rewards: -0.1 a step, 1 for a box on, -1 for a box off, 10 for the last
     reward = -0.1 + ((covered > counted) - (covered < counted))
     state.rewards[i, 0] = reward + 10.0 if solved else reward
     steps = int(state.steps[i]) + 1
@@ -145,6 +150,7 @@ def finish_step(state, i, action, moved):
     state.moved[i] = moved
     state.last[i] = action
     state.terminated[i] = solved
+    # the end of a game in which both fall together is a solution
     state.truncated[i] = not solved and steps >= int(state.setup[i, MAX_STEPS])
 
 
@@ -156,6 +162,7 @@ def step_push4(state, i, action):
 
 @kernel
 def step_move9(state, i, action):
+    # 5 to 8 are the directions again, modulo four
     """Actions 0 nothing, 1 to 4 as in `step_push4`, 5 to 8 the same directions without pushing."""
     chosen = int(action)
     finish_step(state, i, action, play(state, i, (chosen - 1) & 3, chosen <= 4) if chosen > 0 else 0)
@@ -188,6 +195,7 @@ def legal_moves_push4(state, i, seat, mask):
     for direction in range(4):
         mask[direction] = can_go(state, i, direction, True)
         some = some or mask[direction]
+    # a mask must not be empty
     if not some:
         legal_all(state, i, seat, mask)
 

@@ -27,6 +27,7 @@ NO_ACTION = -1
 _BITS_OF = np.array([IS_WALL, 0, IS_TARGET, IS_TARGET | HAS_BOX, HAS_BOX, HAS_PLAYER, HAS_PLAYER | IS_TARGET], np.uint8)
 _CODE_OF = np.zeros(2 * HAS_PLAYER, np.uint8)
 for _code, _bits in enumerate(_BITS_OF):
+    # dead or not, the code is the same
     _CODE_OF[[_bits, _bits | IS_DEAD]] = _code
 
 
@@ -56,6 +57,7 @@ def consistent(options: SokobanOptions, state: State) -> NDArray[np.bool_]:
     """(N,) bool: walls and targets are those of the start, and boxes, player and counts agree."""
     count = len(state.start)
     start, cells = state.start.reshape(count, -1), state.cells
+    # boxes and the player move, everything else must be as at the start
     fixed, boxes = ~np.uint8(HAS_BOX | HAS_PLAYER), (cells & HAS_BOX) != 0
     sound = ((start & HAS_PLAYER) != 0).sum(1) == 1
     sound &= (start & fixed == cells & fixed).all(1)
@@ -67,6 +69,7 @@ def consistent(options: SokobanOptions, state: State) -> NDArray[np.bool_]:
 def drawn_codes(state: State, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
     """(n, R, C): codes 0..6 of the games `rows`; code 6 is the player on a target."""
     rows = np.asarray(rows, np.int64)
+    # a copy: the player's bit is not in `cells`
     cells, players = _rows_of(state.cells, rows).copy(), _rows_of(state.player, rows)
     cells[np.arange(len(rows)), players] |= HAS_PLAYER
     return _CODE_OF[cells].reshape(len(rows), *state.start.shape[1:])
@@ -88,6 +91,7 @@ def start_bits(rooms: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def _mark_dead(bits: NDArray[np.uint8]) -> None:
     """Set IS_DEAD in the cells of rooms (n, R, C) from which no target can be reached: what backward pulls from the targets do not find."""
     count, rows, columns = bits.shape
+    # each cell enters once
     queue = np.empty((rows * columns, 2), np.int64)
     for i in range(count):
         last = 0
@@ -106,6 +110,7 @@ def _mark_dead(bits: NDArray[np.uint8]) -> None:
                 behind, beside = row + down, column + across
                 if behind < 0 or behind >= rows or beside < 0 or beside >= columns:
                     continue
+                # only cells that are still marked: each is visited once
                 if bits[i, row, column] & IS_DEAD and bits[i, behind, beside] & IS_WALL == 0:
                     bits[i, row, column] &= ~np.uint8(IS_DEAD)
                     queue[last, 0], queue[last, 1] = row, column

@@ -81,11 +81,13 @@ class RoomText:
         count, height, width = rooms.shape
         step = 1 + len(between)
         text = np.full((count, height, width * step + (len(end) if not between else 0)), ord(end), "<u4")
+        # codes index the code points of their symbols
         text[:, :, 0 : width * step : step] = self._points[rooms]
         if between:
             text[:, :, 1 : width * step - 1 : 2] = ord(between)
         size = text.shape[1] * text.shape[2]
         whole = text.tobytes().decode("utf-32-le")
+        # less the last end of line
         return [whole[k : k + size - 1] for k in range(0, count * size, size)]
 
     def write_grid(self, rooms: NDArray[np.uint8]) -> list[str]:
@@ -190,9 +192,11 @@ class RoomText:
 
     def parse_compact(self, text: str) -> dict[str, NDArray[Any]]:
         """Fields of a `compact`, whose parts must agree: room, player, boxes, targets."""
+        # the places begin one word before the first number
         words = text.split()
         end = next((k for k, word in enumerate(words) if word.isdecimal()), len(words) + 1) - 1
         places = self._read_places(words[end:])
+        # the shape is not written: try all that fit, the squarest first
         sizes = [(rows, end // rows) for rows in range(1, end + 1) if end % rows == 0]
         for rows, columns in sorted(sizes, key=lambda size: abs(size[0] - size[1])):
             lines = (" ".join(words[row * columns : (row + 1) * columns]) for row in range(rows))
@@ -265,6 +269,7 @@ def _read_coordinates(text: str) -> dict[str, NDArray[Any]]:
         for row, column in places:
             if row >= room.shape[0] or column >= room.shape[1]:
                 raise ValueError(f"line {number}: ({row}, {column}) lies outside the board")
+            # targets first in `_LINES`: what stands on one overwrites it
             room[row, column] = codes[name][-1] if name != "Targets" else TARGET
     fields = _fields(room)
     del fields["room"]
@@ -340,6 +345,7 @@ def _example(text: RoomText, options: SokobanOptions, style: str) -> WorkedExamp
 def room_from_text(fixed: NDArray[np.uint8], found: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
     """Codes 0..6 from what never changes and the places that a parser found."""
     codes = fixed.copy()
+    # targets are told by `fixed`; the text need not say what is below a box or the player
     codes[tuple(found["boxes"].T)] = BOX
     codes[tuple(found["player"])] = PLAYER
     codes[(codes == BOX) & (fixed_of(fixed) == TARGET)] = BOX_ON_TARGET

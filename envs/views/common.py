@@ -43,6 +43,7 @@ class HeadsSpace(MultiDiscrete):
     def sample(self, mask: NDArray[Any] | Parts | None = None, probability: Parts | None = None) -> NDArray[np.int64]:
         """A random action (H,), legal under `mask` if one is given: flat (A,), or one array per head."""
         if isinstance(mask, np.ndarray):
+            # Gymnasium wants one mask for each head
             mask = tuple(np.split(mask.astype(np.int8), np.cumsum(self.nvec)[:-1]))
         return super().sample(mask, probability)
 
@@ -124,6 +125,7 @@ def action_row(facts: GameFacts, action: object) -> NDArray[Any]:
     """
     if facts.box is not None:
         numbers = np.asarray(action)
+        # numbers of integers are taken, too; booleans and texts are not
         if numbers.shape != (facts.action_size,) or numbers.dtype.kind not in "fiu":
             raise IllegalActionError(f"{facts.name}: action must be {facts.action_size} numbers, got {action!r}")
         return numbers.astype(np.float32)[None]

@@ -42,11 +42,13 @@ def pack(file: str | Path, pinned: Pinned = SIM) -> int:
     content = {
         found.relative_to(folder).as_posix(): found.read_bytes()
         for found in sorted(folder.rglob("*"))
+        # the marker is written by whoever installs
         if found.is_file() and not found.is_symlink() and found.name not in (MARKER,)
     }
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
     manifest = json.dumps({"rules": pinned.rules, "lock": lock_hash(pinned), "sha256": sums}, indent=0).encode()
     with atomic_file(file) as handle, tarfile.open(fileobj=handle, mode="w:gz") as tar:
+        # first, so that a file can be judged before anything of it is unpacked
         for name, data in ((MANIFEST, manifest), *content.items()):
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), 0o644
@@ -75,6 +77,7 @@ def install_from(file: str | Path, node: str = "") -> Path:
                 else:
                     finish(folder, program)
     except (tarfile.TarError, EOFError, OSError) as error:
+        # errors of our own are told as they are
         if isinstance(error, DataError | PluginError | BackendError):
             raise
         raise DataError(f"{file}: no readable file of `ludory pokemon pack` ({error})") from error
@@ -98,6 +101,7 @@ def _unpack(file: str | Path, tar: tarfile.TarFile, folder: Path, sums: Mapping[
         if not entry.isfile():
             raise DataError(f"{file}: {entry.name} is a link, a folder or a device; only files are allowed")
         data = _content(tar, entry)
+        # popped: a name that stands twice has no sum left
         if hashlib.sha256(data).hexdigest() != missing.pop(entry.name, None):
             raise DataError(f"{file}: {entry.name} is not as {MANIFEST} says; fetch the file again")
         place = folder / entry.name
@@ -131,5 +135,6 @@ def _checked_manifest(file: str | Path, data: bytes) -> dict[str, Any]:
 
 def _check_name(file: str | Path, name: str) -> None:
     parts = PurePosixPath(name)
+    # "\\" is a separator on Windows
     if parts.is_absolute() or ".." in parts.parts or "\\" in name or "\0" in name or not parts.parts:
         raise DataError(f"{file}: names the file {name!r}, which lies outside the folder")

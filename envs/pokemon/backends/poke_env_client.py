@@ -85,6 +85,7 @@ def reordered(order, before, now):
         return list(range(len(now)))
     if sorted(before) != sorted(now):
         raise RefusedError("protocol", f"a request names the team {now}, the one before {before}")
+    # names may occur twice, so that only places whose name changed are matched up
     left = [place for place in range(len(now)) if before[place] != now[place]]
     found = []
     for place, ident in enumerate(now):
@@ -148,6 +149,7 @@ class Listener(Player):
         )
 
     async def _handle_battle_message(self, split_messages):
+        # the room's name begins with ">"
         side = self.sides.setdefault(split_messages[0][0][1:], Side())
         for parts in split_messages[1:]:
             if len(parts) > 1:
@@ -158,6 +160,7 @@ class Listener(Player):
             self.changed.set()
 
     async def _handle_battle_request(self, battle, maybe_default_order=False):
+        # poke-env would answer requests itself
         return
 
     async def _handle_challenge_request(self, split_message):
@@ -182,6 +185,7 @@ class Client:
         self.changed, self.words, self.advisers = asyncio.Event(), deque(maxlen=20), {}
         self.seats = [Listener(port, self.changed) for _ in NAMES]
         handler = logging.Handler()
+        # what poke-env logs is shown only if a battle does not start
         handler.emit = lambda record: self.words.append(record.getMessage())
         for seat in self.seats:
             seat.logger.handlers = [handler]
@@ -234,6 +238,7 @@ class Client:
                 side = self.side(i, seat)
                 side.fresh, side.error = False, None
                 if choice is not None:
+                    # the number of the request keeps the server from taking a choice for a later one
                     text = f"/choose {choice}|{side.request.get('rqid', '')}"
                     await self.seats[seat].ps_client.send_message(text, self.games[i])
         return await self.told([i for i, *_ in message["choices"]])
@@ -253,6 +258,7 @@ class Client:
         name = message["player"]
         if name not in self.advisers:
             kind = player_class(name)
+            # not connected: it only looks at battles that others play
             self.advisers[name] = kind(AccountConfiguration(name[:18], None), start_listening=False)
         adviser, choices = self.advisers[name], []
         for i, seat in message["games"]:
@@ -286,6 +292,7 @@ class Client:
         while waiting:
             for i in list(waiting):
                 state = self.state(i)
+                # a second refusal may still come, so wait a little before this one counts
                 if state == "settled" or (
                     state == "doubtful" and time.monotonic() - doubtful.setdefault(i, time.monotonic()) > GRACE
                 ):
@@ -316,6 +323,7 @@ class Client:
             end = {"winner": winner, "turns": sides[0].turns, "input_log": [], "log_sha256": ""}
         answer = {
             "i": i,
+            # of a refused decision only the seat that was refused is asked again
             "req": [None if end or (refused and side.error is None) else side.request for side in sides],
             "order": [side.order for side in sides],
             "lines": [[self.renamed(line) for line in side.lines] for side in sides],
@@ -346,6 +354,7 @@ class Client:
         try:
             await asyncio.wait_for(self.changed.wait(), seconds)
         except asyncio.TimeoutError:
+            # short waits end quietly: they are pauses between looks at the clock
             if seconds > GRACE:
                 raise TimeoutError from None
 

@@ -72,6 +72,7 @@ def install_server(again: bool = False, interpreter: str = sys.executable) -> Pa
 def _write_settings(folder: Path) -> None:
     config = _package(folder) / "config"
     example = (config / "config-example.js").read_text(encoding="utf-8")
+    # the package from npm lacks folders that the server expects
     for missing in (config / "chat-plugins", config.parent / "logs"):
         missing.mkdir(exist_ok=True)
     (config / "config.js").write_text(example + _SETTINGS, encoding="utf-8")
@@ -171,6 +172,7 @@ class ShowdownServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            # a group of its own, since the server starts processes
             start_new_session=True,
             preexec_fn=death_signal(),
         )
@@ -238,6 +240,7 @@ def _end_group(process: subprocess.Popen[bytes], owner: int) -> None:
     """End a server and the processes that it made. Does nothing in a forked copy of the process that started it."""
     if os.getpid() != owner:
         return
+    # asked first, then forced
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)

@@ -85,6 +85,7 @@ class SimWorker(Worker):
         self._reader.start()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
+            # not blocking, so that `_wait` can keep to the time limit
             os.set_blocking(stream.fileno(), False)
         self._finalizer = weakref.finalize(self, _end_child, self._process, self._scripts, os.getpid())
         try:
@@ -139,6 +140,7 @@ class SimWorker(Worker):
         assert self._process.stdout is not None
         place, parts = self._process.stdout.fileno(), [self._rest]
         while True:
+            # answers are lines; what lies behind one is the beginning of the next
             head, newline, rest = parts[-1].partition(b"\n")
             if newline:
                 parts[-1], self._rest = head, rest

@@ -156,6 +156,7 @@ class Worker(ABC):
         answer = self._exchange(message, n, op, seconds or self.timeout)
         if "error" in answer:
             fault = answer["error"]
+            # kinds that the caller can do something about; all others are faults of the simulator
             kind = {"format": OptionError, "team": OptionError}.get(fault["kind"])
             if kind is not None:
                 raise kind(f"game {fault['game']}: {fault['text']}" if fault["game"] is not None else fault["text"])

@@ -50,6 +50,7 @@ def vocabularies(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def tables(raw: Mapping[str, Any], gen: int) -> dict[str, Array]:
     """Arrays of one generation by the names of the fields of `Dex`."""
+    # 0 is "unknown", 1 "none": the numbers of names begin with 2
     vocabulary = {kind: {name: i for i, name in enumerate(ids, 2)} for kind, ids in vocabularies(raw).items()}
     facts = raw["generations"][str(gen)]
     return {
@@ -75,9 +76,11 @@ def _species(entries: Mapping[str, Any], vocabulary: Mapping[str, Mapping[str, i
     for name, entry in entries.items():
         i = species[name]
         arrays["stats"][i] = [entry["stats"][stat] for stat in STATS]
+        # a second type of 1 is "no second type"
         arrays["types"][i] = ([types.get(t, 0) for t in entry["types"]] + [1])[:2]
         arrays["weight"][i] = entry["weight"]
         possible = {ability for ability in entry["abilities"] if ability} or {"noability"}
+        # with one possible ability there is nothing to reveal
         arrays["ability"][i] = 1 if gen < 3 else abilities[possible.pop()] if len(possible) == 1 else 0
         arrays["base"][i] = species[entry["base"]]
         arrays["gen"][i] = entry["gen"]
@@ -96,6 +99,7 @@ def _moves(entries: Mapping[str, Any], vocabulary: Mapping[str, Mapping[str, int
     for column, values in columns.items():
         rows = np.array(values)
         dtype = bool if rows.dtype == bool else types.get(column, np.int8)
+        # the rows of "unknown" and "none" come first
         tables[column] = np.concatenate([np.zeros((2, *rows.shape[1:]), dtype), rows.astype(dtype)])
     return tables
 
@@ -105,6 +109,7 @@ def _move(name: str, move: Mapping[str, Any], vocabulary: Mapping[str, Mapping[s
     own = (move.get("self") or {}).get("boosts"), (move.get("selfBoost") or {}).get("boosts")
     aimed_at_self = target in ("self", "adjacentAllyOrSelf", "allies")
     boosts = _boosts(move.get("boosts"))
+    # a move aimed at its user raises the user's stages with the boosts of its target
     self_boosts = sum((_boosts(part) for part in own), boosts if aimed_at_self else _boosts(None))
     target_boosts = _boosts(None) if aimed_at_self else boosts
     status, chance = move.get("status"), 1.0 if move.get("status") else 0.0
@@ -117,6 +122,7 @@ def _move(name: str, move: Mapping[str, Any], vocabulary: Mapping[str, Mapping[s
             status, chance = secondary["status"], probability
     status, chance = GIVES_STATUS.get(name, (status, chance))
     low, high, mean = _hits(move.get("multihit"), gen)
+    # with all PP Ups: 8/5
     pp = move["pp"] if move.get("noPPBoosts") else move["pp"] * 8 // 5
     costs = ("recoil", "hasCrashDamage", "mindBlownRecoil", "struggleRecoil", "selfdestruct")
     values = {
@@ -125,6 +131,7 @@ def _move(name: str, move: Mapping[str, Any], vocabulary: Mapping[str, Mapping[s
         "power": move["basePower"],
         "accuracy": 1.0 if move["accuracy"] is True else move["accuracy"] / 100,
         "priority": move["priority"],
+        # in generations 1 and 2 a PP Up gives seven points at most: 40 + 3 * 7
         "pp": min(pp, 61) if gen < 3 else pp,
         "target": TARGETS.index(target),
         "hits": mean,

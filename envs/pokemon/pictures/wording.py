@@ -17,10 +17,12 @@ _REASONS = {
 
 
 def _who(ident: str) -> str:
+    # idents are "p1a: NICKNAME"
     return ident.partition(": ")[2] or ident
 
 
 def _effect(name: str) -> str:
+    # effects are named "move: X", "ability: X" or plainly
     return name.partition(": ")[2] or name
 
 
@@ -90,6 +92,7 @@ def words_of_lines(lines: Iterable[str]) -> tuple[str, ...]:
         try:
             sentence = word(parts)
         except (IndexError, ValueError):
+            # a log with a line that is written differently is still a log
             continue
         if sentence:
             sentences.append(sentence)

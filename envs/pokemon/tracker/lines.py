@@ -55,6 +55,7 @@ def team_size(tracker: Tracker, parts: list[str]) -> None:
         raise ValueError(f"{size} Pokémon")
     tracker.values[TEAM_SIZE + side] = size
     for k in range(6):
+        # slots beyond the size do not exist; those within are unknown
         tracker.values[(6 * side + k) * ROW + EXISTS] = k < size
 
 
@@ -93,6 +94,7 @@ def turn(tracker: Tracker, parts: list[str]) -> None:
     """`|turn|3`."""
     tracker.values[TURN] = int(parts[2])
     tracker.values[PREVIEW] = 0
+    # Baton Pass ends with the turn in which it was used
     tracker.passing[0] = tracker.passing[1] = 0
     tracker.recent.clear()
 
@@ -109,8 +111,10 @@ def upkeep(tracker: Tracker, parts: list[str]) -> None:
         start = values[ACTIVE_ROW + side] * ROW
         if start >= 0 and not values[start + FAINTED]:
             values[start + FIELD_TURNS] += 1
+            # sleep is counted by the turns that it costs, see `cannot`
             if values[start + STATUS] > 1 and values[start + STATUS] != _ASLEEP:
                 values[start + STATUS_TURNS] += 1
+                # damage by bad poison stops growing at 15/16
                 if values[start + STATUS] == _TOXIC and values[start + STATUS_TURNS] > 15:
                     values[start + STATUS_TURNS] = 15
         wish = SIDE + side * SIDE_SIZE + WISH

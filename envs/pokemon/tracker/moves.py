@@ -86,37 +86,45 @@ def move(tracker: Tracker, parts: list[str]) -> None:
     for part in parts[5:]:
         if part.startswith("[from]"):
             caller = part[6:].strip()
+    # goes on by itself: neither choice nor pp
     goes_on = values[start + LAST_MOVE] == number and (values[volatile + LOCKED] or values[volatile + CHARGING])
     values[start + LAST_MOVE] = number
     values[volatile + CHARGING] = values[volatile + MUST_RECHARGE] = 0
     if number in LOCKING:
         turns = values[volatile + LOCKED] + 1
+        # after its last turn such a move ends
         values[volatile + LOCKED] = turns if turns < LOCKING[number] else 0
         if "[notarget]" in parts:
             unlock(tracker, side)
     else:
         values[volatile + LOCKED] = 0
+    # other moves break the row of guards
     if number not in STALLING:
         values[volatile + PROTECT] = 0
     if number in (_BATON_PASS, _SHED_TAIL):
         tracker.passing[side] = number
     elif number == _WISH_MOVE and not values[SIDE + side * SIDE_SIZE + WISH]:
+        # a wish comes true at the end of the next turn; two upkeeps, this one included
         values[SIDE + side * SIDE_SIZE + WISH] = 2
     elif number in _HEALING_WISHES:
         values[SIDE + side * SIDE_SIZE + HEALING_WISH] = 1
     if caller and number != _PURSUIT:  # a Pursuit that catches a leaving Pokémon names itself as its cause
         if caller.startswith("ability:"):
+            # a move by an ability shows the ability, but perhaps only for now
             tracker.set_ability(row, caller[8:], for_good=False)
+        # in generation 1 the second turn of a charged move has a cause as well, and it pays
         if tracker.gen > 1 or not (goes_on and tracker.dex.move_charge[number]):
             _press_caller(tracker, row, caller, number)
             return
         goes_on = 0
     number = _Z_SOURCE.get(number, number)
+    # these cost no pp of their own
     if number in _NOT_LEARNT or tracker.dex.move_gimmick[number] or (goes_on and tracker.gen < 3):
         return
     place = tracker.learn(row, number)
     if place < 0:
         return
+    # Pressure takes one more, from chosen moves only
     values[place + PP] = max(0, values[place + PP] - 1 - (not caller and _pressed(tracker, row, number)))
 
 
@@ -137,6 +145,7 @@ def _pressed(tracker: Tracker, row: int, number: int) -> bool:
 def _press_caller(tracker: Tracker, row: int, caller: str, number: int) -> None:
     """Under Pressure the move that called another one pays once more for what that one aims at."""
     called_by = _MOVES[effect(caller)]
+    # Pressure counts for called moves from generation 3 on
     if tracker.gen < 3 or not called_by or not _pressed(tracker, row, number):
         return
     values, start = tracker.values, row * ROW
@@ -156,12 +165,14 @@ def cannot(tracker: Tracker, parts: list[str]) -> None:
         row = next((tracker.row(part[5:]) for part in parts[4:] if part.startswith("[of] ")), row)
     start, values = row * ROW, tracker.values
     volatile = VOLATILE + (row >= 6) * VOLATILE_SIZE
+    # whoever cannot move drops what was going on
     values[volatile + CHARGING] = values[volatile + LOCKED] = values[volatile + PROTECT] = 0
     if reason == "slp":
         values[start + STATUS_TURNS] += 1
     elif reason == "recharge":
         values[volatile + MUST_RECHARGE] = 0
     if len(parts) > 4 and parts[4] and not parts[4].startswith("["):
+        # the line names the move that was chosen, which is then known
         number = _MOVES[parts[4]]
         if number and number not in _NOT_LEARNT and not tracker.dex.move_gimmick[number]:
             tracker.learn(row, number)

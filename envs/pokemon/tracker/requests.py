@@ -94,6 +94,7 @@ class RequestRows(TeamRows):
         if team and team[0]["active"] and self.values[ACTIVE_ROW] not in (order[0], -1):
             self._correct_active(order[0])
         for position, pokemon in enumerate(team):
+            # most members are as in the last request
             if self._requested[order[position]] != pokemon:
                 self._read_member(order[position], pokemon)
         self._read_menu(request)
@@ -101,6 +102,7 @@ class RequestRows(TeamRows):
     def _bind(self, team: Sequence[Mapping[str, Any]], order: Sequence[int]) -> None:
         """First request: rows in order of appearance become fixed slots."""
         values = self.values
+        # copies: `clear_row` empties the rows below
         seen = [
             (self.nicknames[row], values[row * ROW : row * ROW + ROW])
             for row in range(6)
@@ -112,10 +114,12 @@ class RequestRows(TeamRows):
             values[row * ROW + EXISTS] = 0
             self.clear_row(row)
         self.bound = True
+        # what could be taken back refers to rows that no longer hold
         self.before[0] = None
         self.counts[0] = len(team)
         for position, pokemon in enumerate(team):
             slot, nickname = order[position], pokemon["ident"][4:]
+            # the same nickname twice: each row is used once
             for name, block in seen:
                 if name == nickname:
                     values[slot * ROW : slot * ROW + ROW] = block
@@ -134,6 +138,7 @@ class RequestRows(TeamRows):
             values[row * ROW + offset], values[shown * ROW + offset] = values[shown * ROW + offset], 0
         values[shown * ROW + LAST_MOVE] = 1
         values[ACTIVE_ROW] = row
+        # read again, whatever the last texts were
         self._conditions[row] = self._conditions[shown] = None
         self._requested[row] = self._requested[shown] = None
 
@@ -147,12 +152,14 @@ class RequestRows(TeamRows):
             stats = pokemon["stats"]
             for k, name in enumerate(_REQUEST_STATS, STATS + 1):
                 values[start + k] = stats[name]
+            # requests give five numbers; the sixth stat is the largest hp
             values[start + STATS] = values[start + HP_MAX]
         item = pokemon["item"]
         if item:
             values[start + ITEM] = ITEM_NUMBERS[item]
         else:
             values[start + ITEM] = 1
+            # once it had an item and now has none
             values[start + ITEM_LOST] |= last is not None and last["item"] != ""
         if self.gen > 2:
             base = ABILITY_NUMBERS[pokemon["baseAbility"]]
@@ -162,6 +169,7 @@ class RequestRows(TeamRows):
                 values[start + BASE_SPECIES] = GRENINJA_BOND
                 self.set_species(slot, GRENINJA_BOND)
             if base != values[start + BASE_ABILITY]:
+                # an ability that was changed for the moment stays
                 if values[start + ABILITY] == values[start + BASE_ABILITY]:
                     values[start + ABILITY] = base
                 values[start + BASE_ABILITY] = base
@@ -181,6 +189,7 @@ class RequestRows(TeamRows):
         moves = [MOVE_NUMBERS[name] for name in pokemon["moves"][:4]]
         if self.slot_order == "alpha":
             moves.sort()  # numbers go by id
+        # equal to its own moves: whatever was temporary has ended
         known = values[start + MOVES : start + MOVES + values[start + NUM_MOVES]].tolist()
         if moves == known:
             values[start + NUM_TEMPORARY] = 0
@@ -190,6 +199,7 @@ class RequestRows(TeamRows):
         old = dict(zip(known, values[start + MOVES + PP : start + MOVES + PP + 4], strict=False))
         for k, move in enumerate(moves):
             values[block + k] = move
+            # moves of Transform have 5 pp
             most = 5 if temporary and move not in old else self.dex.move_pp[move]
             left = old.get(move, most)
             if (
@@ -205,6 +215,7 @@ class RequestRows(TeamRows):
         values[PREVIEW] = bool(request.get("teamPreview"))
         values[FORCED] = bool(request.get("forceSwitch"))
         values[WAITING] = bool(request.get("wait"))
+        # a request without a menu leaves nothing of the last one
         values[MENU : MENU + MENU_SIZE] = NO_MENU
         actives = request.get("active")
         if not actives:
@@ -215,6 +226,7 @@ class RequestRows(TeamRows):
         values[MAYBE_TRAPPED] = bool(active.get("maybeTrapped"))
         moves = active["moves"][:4]
         maximum = active.get("maxMoves")
+        # while dynamaxed, what is chosen are Max Moves; their pp are those of the moves below
         shown = maximum["maxMoves"] if maximum and not active.get("canDynamax") else ()
         if self.slot_order == "alpha":
             places = sorted(range(len(moves)), key=lambda k: str(moves[k]["id"]))
@@ -237,16 +249,19 @@ class RequestRows(TeamRows):
                 continue
             values[MENU + MENU_PP + k] = pp
             values[MENU + MENU_PP_MAX + k] = move["maxpp"]
+            # the place of the same number first, then wherever the move stands
             for place in (block + k, *range(block, block + 4)):
                 if values[place] == number or (number in HIDDEN_POWERS and values[place] in HIDDEN_POWERS):
                     values[place + PP] = pp
                     values[place + PP_MAX] = move["maxpp"]
                     break
+        # locked: one move, and no pp told
         values[VOLATILE + LOCKED] = len(moves) == 1 and "pp" not in moves[0] and values[MENU] in LOCKING
         for k, move in enumerate(shown[:4]):  # dynamaxed: the menu are Max Moves
             values[MENU + k] = MOVE_NUMBERS[move["move"]]
         mega = active.get("canMegaEvo") or active.get("canUltraBurst")
         offers = (mega, active.get("canZMove"), active.get("canDynamax"), active.get("canTerastallize"))
         for k, offer in enumerate(offers):
+            # what has been spent in this battle is not offered, whatever a menu says
             if offer and not values[SPENT + k]:
                 values[OFFERED + k] = 1

@@ -47,6 +47,7 @@ def reveal_effect(tracker: Tracker, cause: str, row: int) -> None:
             tracker.set_item(row, cause[6:])
     elif cause.startswith("ability: "):
         start = row * ROW
+        # an ability that is shown is its own, unless its own is known already
         tracker.set_ability(row, cause[9:], for_good=not tracker.values[start + BASE_ABILITY])
 
 
@@ -87,8 +88,10 @@ def ability(tracker: Tracker, parts: list[str]) -> None:
             cause = part[6:].strip()
         elif part.startswith("[of] ") and len(part) > 7:
             of = tracker.row(part[5:])
+    # with a cause the ability was changed by an effect
     tracker.set_ability(row, parts[3], for_good=not cause)
     if cause == "ability: Trace":
+        # Trace is its own ability, whatever it has copied
         if tracker.values[row * ROW + BASE_ABILITY] == 0:
             tracker.values[row * ROW + BASE_ABILITY] = numbers("abilities")["trace"]
         if of >= 0:

@@ -86,6 +86,7 @@ class TeamRows:
         """How often a Pokémon that has four known moves used another one."""
         self.nicknames: list[str | None] = [None] * 12
         self.details: list[str | None] = [None] * 12
+        # an `array` of integers: single reads and writes are much faster than those of NumPy
         self.values = array("i", bytes(4 * SIZE))
         """The state; see `layout`."""
         self.state = np.frombuffer(self.values, dtype=np.int32)
@@ -135,12 +136,14 @@ class TeamRows:
         rows = range(6 * side, 6 * side + 6)
         values = self.values
         named = [row for row in rows if self.nicknames[row] == nickname]
+        # of two that are alike, not one that is active or has fainted
         for row in named:
             if self.details[row] == details and (
                 len(named) == 1 or not values[row * ROW + ACTIVE] | values[row * ROW + FAINTED]
             ):
                 return row
         base = self.base_species(details)
+        # another forme of the same species
         for row in named:
             if self.dex.species_base[values[row * ROW + BASE_SPECIES]] == base and not values[row * ROW + FAINTED]:
                 return row
@@ -167,11 +170,15 @@ class TeamRows:
         start = row * ROW
         values = self.values
         exists = values[start + EXISTS]
+        # whether a slot exists is not forgotten with what is in it
         values[start : start + ROW] = array("i", bytes(4 * ROW))
         values[start + EXISTS] = exists
+        # percent, until a request or a spectator's line says hp
         values[start + HP] = values[start + HP_MAX] = 100
         values[start + STATUS] = values[start + LAST_MOVE] = 1
+        # before generation 9 nobody has a Tera type
         values[start + TERA] = 0 if self.gen == 9 else 1
+        # 1, "none": no items in generation 1, no abilities before generation 3
         values[start + ITEM] = 1 if self.gen == 1 else 0
         values[start + ABILITY] = values[start + BASE_ABILITY] = 1 if self.gen < 3 else 0
         self.nicknames[row] = self.details[row] = self._conditions[row] = None
@@ -194,6 +201,7 @@ class TeamRows:
                 values[start + TERA] = TYPE_NUMBERS[part[5:]]
                 values[start + TERASTALLIZED] = 1
         values[start + LEVEL] = level
+        # "-*" hides the forme in previews
         species = parts[0][:-2] if parts[0].endswith("-*") else parts[0]
         number = SPECIES_NUMBERS[species]
         if not number:
@@ -205,6 +213,7 @@ class TeamRows:
             self.set_species(row, number)
         elif values[start + TERASTALLIZED]:
             self.set_species(row, values[start + SPECIES])
+        # the only possible ability is known from the species
         ability = self.dex.species_ability[number]
         if ability and not values[start + BASE_ABILITY]:
             values[start + ABILITY] = values[start + BASE_ABILITY] = ability
@@ -213,6 +222,7 @@ class TeamRows:
         """Species and its types, unless the Pokémon is terastallized."""
         start, values = row * ROW, self.values
         values[start + SPECIES] = number
+        # Stellar keeps the types of the species
         if values[start + TERASTALLIZED] and values[start + TERA] != TYPE_NUMBERS["stellar"]:
             values[start + TYPE_1], values[start + TYPE_2] = values[start + TERA], 1
         else:
@@ -231,10 +241,12 @@ class TeamRows:
             values[start + FAINTED] = 0
             values[start + HP] = int(hp)
             if most:
+                # "y", "g" and "r" tell the colour of a bar of 48 pixels
                 maximum = int(most) if most.isdigit() else int(most.rstrip("ygr"))
                 if maximum <= 0:
                     raise ValueError(f"{maximum} is no largest hp")
                 values[start + HP_MAX] = maximum
+                # percent and pixels are rounded
                 values[start + HP_EXACT] = (row < 6 and self.bound) or maximum not in (100, 48)
             self.set_status(row, STATUS_NUMBERS[status] if status else 1)
         self._conditions[row] = text
@@ -248,6 +260,7 @@ class TeamRows:
     def set_status(self, row: int, number: int) -> None:
         """Status by number, 1 for healthy; a new one counts its turns from 0."""
         start = row * ROW
+        # a status that goes on keeps its turns
         if self.values[start + STATUS] != number:
             self.values[start + STATUS] = number
             self.values[start + STATUS_TURNS] = 0
@@ -287,6 +300,7 @@ class TeamRows:
         """It has this ability; `for_good`: also after it left the field."""
         start, number = row * ROW, ABILITY_NUMBERS[name]
         base = self.values[start + BASE_ABILITY]
+        # both together are one ability, which must not be taken for either
         if not number or base in _TWO_IN_ONE or (base and number == self.values[start + ABILITY]):
             return  # what it has by Trace is announced again and is not its own
         self.values[start + ABILITY] = number
@@ -299,6 +313,7 @@ class TeamRows:
         A fifth move (an Illusion that has not ended) is counted in `fifth_moves` and not learnt: the answer is then -1.
         """
         start, values = row * ROW, self.values
+        # moves learnt while a Pokémon is transformed are of the other one
         block, count = (TEMPORARY, NUM_TEMPORARY) if values[start + NUM_TEMPORARY] else (MOVES, NUM_MOVES)
         known = values[start + count]
         first = start + block
@@ -325,6 +340,7 @@ class TeamRows:
         if row < 0:
             return
         start = row * ROW
+        # what belongs to the field ends with leaving it
         values[start + ACTIVE] = 0
         values[start + STAGES : start + STAGES + 7] = _NO_STAGES
         values[start + ABILITY] = values[start + BASE_ABILITY]

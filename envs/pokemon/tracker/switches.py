@@ -66,6 +66,7 @@ def _enter(tracker: Tracker, parts: list[str], dragged: bool) -> None:
     values = tracker.values
     move = 0 if dragged else tracker.passing[side]
     left = values[ACTIVE_ROW + side]
+    # before `leave`, which forgets what is passed on
     if move and left >= 0 and not values[left * ROW + FAINTED]:
         stages = values[left * ROW + STAGES : left * ROW + STAGES + 7]
         conditions = values[VOLATILE + side * VOLATILE_SIZE : VOLATILE + side * VOLATILE_SIZE + VOLATILE_SIZE]
@@ -84,10 +85,12 @@ def _enter(tracker: Tracker, parts: list[str], dragged: bool) -> None:
         tracker.set_details(row, parts[3])
     tracker.set_condition(row, parts[4])
     values[start + SEEN] = values[start + ACTIVE] = 1
+    # damage by bad poison starts anew after a switch
     if values[start + STATUS] == _TOXIC:
         values[start + STATUS_TURNS] = 0
     values[ACTIVE_ROW + side] = row
     if move:
+        # Shed Tail passes a substitute only
         if move == _BATON_PASS:
             values[start + STAGES : start + STAGES + 7] = stages
             for k in _PASSED:
@@ -135,6 +138,7 @@ def replace(tracker: Tracker, parts: list[str]) -> None:
     shown = values[ACTIVE_ROW + side]
     if shown < 0:
         raise ValueError("nobody is active")
+    # taken back only if the row is that of the Pokémon that came in
     before = tracker.before[side]
     now = values[shown * ROW : shown * ROW + ROW]
     learnt = now[MOVES : MOVES + now[NUM_MOVES]]
@@ -143,7 +147,9 @@ def replace(tracker: Tracker, parts: list[str]) -> None:
         tracker.nicknames[shown], tracker.details[shown] = before[2:]
         old = before[1][MOVES : MOVES + before[1][NUM_MOVES]]
         used = dict(zip(old, before[1][MOVES + PP :], strict=False))
+        # pp that it used under the other's name
         spent = {move: used.get(move, now[MOVES + PP_MAX + k]) - now[MOVES + PP + k] for k, move in enumerate(learnt)}
+        # it had been seen under this name for the first time: the row was an invention
         if before[2] is None and before[3] is None:
             tracker.counts[side] -= 1
             tracker.clear_row(shown)
@@ -157,6 +163,7 @@ def replace(tracker: Tracker, parts: list[str]) -> None:
     start = row * ROW
     tracker.nicknames[row] = parts[2][5:]
     tracker.set_details(row, parts[3])
+    # what is true of the Pokémon on the field, whoever it seemed to be
     for offset in (
         HP,
         HP_MAX,
@@ -172,6 +179,7 @@ def replace(tracker: Tracker, parts: list[str]) -> None:
     tracker.forget_condition(row)
     values[start + ACTIVE] = values[start + SEEN] = 1
     values[ACTIVE_ROW + side] = row
+    # of the own team requests say it
     if side == 1 or tracker.perspective is None:
         for move, cost in spent.items():
             if cost > 0:
@@ -193,6 +201,7 @@ def details_change(tracker: Tracker, parts: list[str]) -> None:
     tracker.set_details(row, parts[3])
     number = values[start + SPECIES]
     ability = tracker.dex.species_ability[number]
+    # another forme has another ability
     if number != before and ability and tracker.gen >= 3:
         values[start + ABILITY] = values[start + BASE_ABILITY] = ability
     if len(parts) > 4 and parts[4] and not parts[4].startswith("["):
@@ -219,6 +228,7 @@ def transform(tracker: Tracker, parts: list[str]) -> None:
     start, other, values = row * ROW, target * ROW, tracker.values
     values[start + TRANSFORMED] = 1
     values[start + SPECIES] = values[other + SPECIES]
+    # a terastallized Pokémon keeps its type
     if values[start + TERASTALLIZED]:
         pass
     elif values[other + TERASTALLIZED]:  # the types that it had before are copied
@@ -231,6 +241,7 @@ def transform(tracker: Tracker, parts: list[str]) -> None:
     known = values[other + count]
     for k in range(4):
         values[start + TEMPORARY + k] = values[other + moves + k] if k < known else 0
+        # 5 pp for each copied move
         values[start + TEMPORARY + PP + k] = values[start + TEMPORARY + PP_MAX + k] = 5 if k < known else 0
     values[start + NUM_TEMPORARY] = known
 

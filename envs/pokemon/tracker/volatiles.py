@@ -78,6 +78,7 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
             values[start + TYPE_1], values[start + TYPE_2] = (*types, 1, 1)[:2]
         values[volatile + TYPE_CHANGE] = 1
     elif name == "typeadd":
+        # a third type has no place: shown only where there is no second
         if values[start + TYPE_2] == 1:
             values[start + TYPE_2] = _TYPES[parts[4]]
         values[volatile + TYPE_CHANGE] = 1
@@ -87,6 +88,7 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
     elif name.startswith("perish"):
         values[volatile + PERISH] = int(name[6:])
     elif name in _FUTURE_MOVES:
+        # it will hit the other side
         values[SIDE + (1 - side) * SIDE_SIZE + FUTURE_MOVE] = 1
     elif name == "mimic" and len(parts) > 4:
         _mimic(tracker, row, parts[4])
@@ -97,8 +99,10 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
         if name == "disable" and len(parts) > 4:
             values[volatile + DISABLED_MOVE] = _MOVES[parts[4]]
         elif name == "confusion":
+            # a move that goes on by itself ends in confusion
             values[volatile + LOCKED] = 0
     else:
+        # conditions without a column of their own share one, which is 0 only when all have ended
         tracker.others[side].add(name)
         values[volatile + OTHER_VOLATILE] = 1
     if len(parts) > 4:
@@ -108,6 +112,7 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
 def _mimic(tracker: Tracker, row: int, name: str) -> None:
     """It has this move instead of Mimic until it leaves."""
     start, values = row * ROW, tracker.values
+    # its moves are copied once, then one of them is exchanged
     if not values[start + NUM_TEMPORARY]:
         values[start + TEMPORARY : start + TEMPORARY + 12] = values[start + MOVES : start + MOVES + 12]
         values[start + NUM_TEMPORARY] = values[start + NUM_MOVES]
@@ -131,6 +136,7 @@ def end_condition(tracker: Tracker, parts: list[str]) -> None:
         if name == "disable":
             values[volatile + DISABLED_MOVE] = 0
         elif name == "typechange":
+            # back to the types of the species
             tracker.set_species(row, values[start + SPECIES])
     elif name == "dynamax":
         values[start + GIMMICK] = 0
@@ -174,11 +180,13 @@ def activate(tracker: Tracker, parts: list[str]) -> None:
     elif name == "poltergeist" and extra:
         tracker.set_item(row, extra)
     elif name in _PP_CHANGES and extra:
+        # older lines do not say how much pp were lost
         change = -int(parts[5]) if len(parts) > 5 and parts[5].isdigit() else _PP_CHANGES[name]
         place = tracker.learn(row, _MOVES[extra])
         if place >= 0:
             values[place + PP] = max(0, min(values[place + PP_MAX], values[place + PP] + change))
     elif name in ("mummy", "lingeringaroma", "wanderingspirit"):
+        # the holder's ability is its own
         tracker.set_ability(row, name, for_good=not values[start + BASE_ABILITY])
         of = next((tracker.row(part[5:]) for part in parts[4:] if part.startswith("[of] ")), -1)
         if extra[:1] == "p" and extra[3:4] == ":":  # newer lines name the attacker here
@@ -186,6 +194,7 @@ def activate(tracker: Tracker, parts: list[str]) -> None:
         if of >= 0:
             tracker.set_ability(of, extra if name == "wanderingspirit" and extra else name, for_good=False)
     elif name == "skillswap" and extra and len(parts) > 5:
+        # Skill Swap names both abilities
         of = next((tracker.row(part[5:]) for part in parts[5:] if part.startswith("[of] ")), -1)
         tracker.set_ability(row, extra, for_good=False)
         if of >= 0:
