@@ -45,6 +45,10 @@ PLANTED = {
     "calls of has_kernel outside a game's folders": ("agents/search/new.py", 'found = game.has_kernel("step", step)\n'),
     "fields of Game": ("envs/game.py", ""),
     "lines of code per comment": ("envs/new.py", "x = 1\n" * 2000),
+    "lines of code per comment where there is an algorithm, a format or a trick": (
+        "envs/new.py",
+        "def search(x):\n    for y in x:\n        if y:\n            pass  # noqa: nothing\n" + "    x += 1\n" * 2000,
+    ),
 }
 
 
@@ -87,3 +91,33 @@ def test_limits_fall_and_do_not_rise(tree: Path, counts: ModuleType) -> None:
     after = json.loads((tree / "tools/counts.json").read_text())["limits"]
     assert after["parameters of type Any"] == before["parameters of type Any"]
     assert after[counts.RATIO] < before[counts.RATIO]
+
+
+PLAIN = "def plain(x):\n    for y in x:\n        x += y\n" + "    x += 1\n" * 20
+SHORT = "def short(x):\n    for y in x:\n        if y:\n            return y\n"
+CHOICES = "def choose(x):\n" + "".join(f"    if x == {k}:\n        return {k}\n" for k in range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (SHORT + "    x += 1\n" * 20, True),
+        ("def deep(x):\n    if x:\n        if x > 1:\n            x -= 1\n" + "    x += 1\n" * 20, True),
+        ("@cached_kernel(**FLAGS)\n" + SHORT, True),
+        (SHORT, False),
+        (PLAIN, False),
+        (CHOICES, False),
+    ],
+)
+def test_branches_in_loops_and_in_branches_are_an_algorithm(
+    text: str, expected: bool, tree: Path, counts: ModuleType
+) -> None:
+    plant(tree, "envs/new.py", text)
+    (source,) = [source for source in counts.sources(tree) if source.name == "ludory.envs.new"]
+    assert counts.is_tricky(source) is expected
+
+
+def test_comments_to_tools_say_nothing_to_people(tree: Path, counts: ModuleType) -> None:
+    plant(tree, "envs/new.py", "x = 1  # type: ignore\ny = 1  # why  # noqa: E501\n# fmt: off\n# why\n")
+    (source,) = [source for source in counts.sources(tree) if source.name == "ludory.envs.new"]
+    assert counts.lines_per_comment([source]) == 1

@@ -33,6 +33,11 @@ PUBLISHED = (
 """Packages and modules of `ludory` whose `__all__` is what the core publishes; the reference of the manual has a page of each."""
 ARROWS = "imports from the core into systems"
 RATIO = "lines of code per comment"
+TRICKY_RATIO = "lines of code per comment where there is an algorithm, a format or a trick"
+TRICKY = 12
+"""Statements of a function with branches inside of loops or of branches from which on its module has to say why it is so."""
+DIRECTIONS = ("noqa", "type:", "fmt:", "pragma", "pyright", "mypy:", "ruff:")
+"""What comments to tools start with; they tell a reader nothing."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -160,11 +165,43 @@ def _public_functions(tree: ast.Module | ast.ClassDef) -> Iterator[Function]:
             yield node
 
 
+def is_tricky(source: Source) -> bool:
+    """Whether a module has a compiled kernel or a long function whose branches are inside of loops or of other branches."""
+    functions = [node for node in statements(source.tree) if isinstance(node, Function)]
+    return any(_compiled(node) or (_length(node) >= TRICKY and _branches_inside(node)) for node in functions)
+
+
+def _compiled(node: Function) -> bool:
+    return any("kernel" in text or "jit" in text for text in map(ast.unparse, node.decorator_list))
+
+
+def _length(node: Function) -> int:
+    """Number of statements, without docstrings."""
+    return sum(
+        isinstance(inside, ast.stmt) and not (isinstance(inside, ast.Expr) and isinstance(inside.value, ast.Constant))
+        for inside in statements(node)
+    )
+
+
+def _branches_inside(node: Function) -> bool:
+    """An `elif` does not count as inside of its `if`."""
+    loops = (ast.For, ast.AsyncFor, ast.While)
+    bodies = [outer.body for outer in statements(node) if isinstance(outer, (*loops, ast.If))]
+    inside = (inner for body in bodies for child in body for inner in (child, *statements(child)))
+    return any(isinstance(inner, (ast.If, ast.Match)) for inner in inside)
+
+
 def lines_per_comment(modules: list[Source]) -> int:
     """Lines of code for each comment."""
     lines = [line.strip() for source in modules for line in source.text.splitlines()]
-    comments = sum(line.startswith("#") or "  # " in line for line in lines)
+    comments = sum(_says_something(line) for line in lines)
     return round(sum(bool(line) and not line.startswith("#") for line in lines) / max(comments, 1))
+
+
+def _says_something(line: str) -> bool:
+    """Whether a line has a comment to people."""
+    comments = f"  {line}".split("  # ")[1:]
+    return any(not comment.startswith(DIRECTIONS) for comment in comments)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -180,7 +217,10 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print("\n".join(f"{name}: {place}" for name in places if options.list in name for place in places[name]))
         return 0
-    counts = {name: len(found) for name, found in places.items()} | {RATIO: lines_per_comment(modules)}
+    counts = {name: len(found) for name, found in places.items()} | {
+        RATIO: lines_per_comment(modules),
+        TRICKY_RATIO: lines_per_comment([source for source in modules if is_tricky(source)]),
+    }
     file = options.root / "tools" / "counts.json"
     kept = json.loads(file.read_text(encoding="utf-8"))
     limits, allowed = {name: kept["limits"].get(name, 0) for name in counts}, kept[ARROWS]
