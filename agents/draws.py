@@ -59,6 +59,8 @@ def uniforms(keys: Keys, drawn: NDArray[np.int64], count: int) -> NDArray[np.flo
 @cached_kernel(error_model="numpy", nogil=True)
 def _fill(keys, drawn, numbers):
     for i in range(numbers.shape[0]):
+        # a stream for this draw, whatever `count` other draws have
         key = mix(keys[i], drawn[i])
         for k in range(numbers.shape[1]):
+            # the upper 53 bits, as many as a float64 in [0, 1) holds
             numbers[i, k] = np.float64(np.uint64(mix(key, k)) >> np.uint64(11)) * 2.0**-53

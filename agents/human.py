@@ -97,6 +97,7 @@ def understand(answer: str, names: Mapping[int, str]) -> int:
     typed = answer.lower().split()
     if answer.isdecimal() and int(answer) in names:
         return int(answer)
+    # a whole name wins over names that begin with it
     for number, name in names.items():
         if name.lower().split() == typed:
             return number

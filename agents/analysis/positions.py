@@ -77,6 +77,7 @@ def positions(replay: Replay, game: Game | None = None) -> Iterator[StudiedPosit
         if number:
             returns = returns + np.asarray(on_host(engine.rewards)[0], np.float64)
         yield StudiedPosition(game, number, engine, tuple(history), returns, move)
+        # only games in which seats take turns have a history
         if move is not None and move.seat != ALL_SEATS:
             history.append(SeatMove(move.seat, move.action))
 

@@ -101,6 +101,7 @@ class _BotSearch(PairedSearch):
 
     def line(self, move: int, length: int) -> Sequence[tuple[str, float]]:
         """In `LINE_WORLDS` worlds: at each step the most frequent move, in those in which the moves before were made."""
+        # rounds count from 0, so that -1 is a draw of its own
         drawn = self._draw(-1, LINE_WORLDS)
         worlds, memories, told = drawn.worlds.copy(), drawn.memories.copy(), [(self.names[move], 1.0)]
         action = int(self._actions[move])
@@ -265,6 +266,7 @@ def worlds_of(position: StudiedPosition, seat: int, count: int, key: int) -> Eng
         return position.seat(seat).worlds(count, abs(key) >> 2)
     worlds = position.engine.gather(np.zeros(count, np.int64))
     if isinstance(worlds, KernelEngine):
+        # copies of one game would draw alike
         worlds.records["random"][:, KEY] = hash_rows(key, np.arange(count))
         worlds.records["random"][:, COUNTER] = 0
     return worlds
@@ -292,6 +294,7 @@ class _AgentSearch(PairedSearch):
         count, tried = max(BATCH // len(self._actions), 2), len(self._actions)
         key = int(hash_rows(self._key, number))
         worlds = worlds_of(self._position, self.seat, count, key)
+        # each world once for each move, so that moves are compared in the same worlds
         engine = worlds.gather(np.repeat(np.arange(count), tried))
         self._agent.seed(abs(key) >> 2)
         first = np.tile(self._actions, count)
@@ -342,6 +345,7 @@ class _PlanSearch(PairedSearch):
         for plan in self._plans.values():
             engine = worlds.gather(np.arange(count))
             for agent in (self._agent, plan):
+                # all plans meet the same draws
                 agent.seed(abs(key) >> 2)
             seats = range(engine.facts.players)
             table = Table(engine, [plan if seat == self.seat else self._agent for seat in seats])

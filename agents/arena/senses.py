@@ -48,6 +48,7 @@ def beyond(state, i, seat, margin):
     """Whether a seat is farther from the zone's centre than its radius less `margin` sub."""
     dx, dy = int(state.zone_x[i]) - int(state.x[i, seat]), int(state.zone_y[i]) - int(state.y[i, seat])
     edge = int(state.zone_radius[i]) - margin
+    # nothing lies inside of a zone that is smaller than the margin
     return edge < 0 or dx * dx + dy * dy > edge * edge
 
 

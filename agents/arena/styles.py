@@ -132,6 +132,7 @@ def choose_rusher(state, i, seat, memory, action):
     if d < 6 * U and action[ABILITY] == 0:
         wanted = True
     if beyond(state, i, seat, 0):
+        # back inside, and still towards the rival: 4 c + e
         go(state, i, action, 4 * centre_x(state, i, seat) + ex, 4 * centre_y(state, i, seat) + ey)
     else:
         go(state, i, action, ex, ey)
@@ -154,10 +155,12 @@ def choose_sniper(state, i, seat, memory, action):
     ex, ey = rival_x(state, i, seat, rival), rival_y(state, i, seat, rival)
     d, s = length(ex, ey), side(state, i, seat, ex, ey)
     if d < 8 * U:
+        # away from the rival and a little across: -10 e + 4 n
         go(state, i, action, -10 * ex - 4 * s * ey, -10 * ey + 4 * s * ex)
     elif d > 11 * U:
         go(state, i, action, ex, ey)
     else:
+        # across: n
         go(state, i, action, -s * ey, s * ex)
     if int(state.ammunition[i, seat]) < 2 and supply != NO_CRATE:
         take(state, i, seat, action, supply)
@@ -223,6 +226,7 @@ def choose_looter(state, i, seat, memory, action):
         take(state, i, seat, action, crate)
         wanted = not in_reach(state, i, seat, crate) and d < 11 * U
     else:
+        # around the rival and away from it: n - e
         go(state, i, action, -s * ey - ex, s * ex - ey)
     keep_inside(state, i, seat, action)
     fire_if(state, i, seat, action, wanted, shoot(state, i, seat, action, rival, d))
@@ -242,6 +246,7 @@ def choose_miner(state, i, seat, memory, action):
     ex, ey = rival_x(state, i, seat, rival), rival_y(state, i, seat, rival)
     cx, cy = centre_x(state, i, seat), centre_y(state, i, seat)
     d, c = length(ex, ey), length(cx, cy)
+    # with unit vectors in 1/16384: 6 towards the centre, 10 away from the rival
     gx = 6 * scale(cx, ONE, max(1, c)) - 10 * scale(ex, ONE, max(1, d))
     gy = 6 * scale(cy, ONE, max(1, c)) - 10 * scale(ey, ONE, max(1, d))
     go(state, i, action, gx, gy)
@@ -311,6 +316,7 @@ def choose_random(state, i, seat, memory, action):
 @kernel
 def random_ability(state, i, seat, memory):
     """One of the ready abilities, or none."""
+    # 1: none of them
     ready = 1
     for k in range(1, MINE + 1):
         ready += int(can_use(state, i, seat, k))

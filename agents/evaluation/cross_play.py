@@ -101,6 +101,7 @@ def cross_play(
     check_count("batch", batch)
     checked_seed(seed)
     roster = Roster(agents, made)
+    # with two seats the ordered pair says who sits where
     turns = 1 if players == 2 else players
     edges = [games * turn // turns for turn in range(turns + 1)]
     batch = min(batch, MOST_ELSEWHERE) if made.rules.engine else batch

@@ -116,7 +116,9 @@ def _rotated(
         for turn in players
     ]
     returns = [
-        result.returns[:, [(agent - turn) % len(players) for agent in players]] for turn, result in enumerate(turns)
+        # returns by seat become returns by agent
+        result.returns[:, [(agent - turn) % len(players) for agent in players]]
+        for turn, result in enumerate(turns)
     ]
     numbers = [name for name, values in turns[0].outcomes.items() if isinstance(values, np.ndarray)]
     outcomes = {name: np.mean([result.outcomes[name] for result in turns], axis=0) for name in numbers}

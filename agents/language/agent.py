@@ -109,6 +109,7 @@ class LanguageAgent(DrawingAgent):
         masks = engine.legal()[numbers]
         masks = masks[:, seat] if masks.ndim == 3 else masks
         states = self._codec.write(engine.state, numbers.tolist(), seat, self._style)
+        # a legal move for every game first, so that draws do not depend on replies
         actions = on_host(self._random.act(masks, masks, notes)[0])
         for k, action in enumerate(self._answers(states, notes)):
             if action is not None and self._is_legal(masks[k], action):
@@ -135,6 +136,7 @@ class LanguageAgent(DrawingAgent):
         """The first action of each reply, None if it names none."""
         turns = notes[:, 1].tolist()
         prompts = [self._messages(state, turn) for state, turn in zip(states, turns, strict=True)]
+        # a template opens the thought of every reply or of none, so that the first prompt tells
         opened = [self._model.template.text(messages).rstrip().endswith("<think>") for messages in prompts[:1]]
         ids = [self._model.template.begin(messages) for messages in prompts]
         seeds = hash_rows(notes[:, 0], notes[:, 1]).tolist()

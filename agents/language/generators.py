@@ -154,6 +154,7 @@ def sample(
         left = int(alive.sum())
         if not left:
             break
+        # dropping rows copies what the model keeps of them, so only when it pays
         if left < len(rows) and left <= decoder.compact_at * len(rows):
             kept = np.flatnonzero(alive)
             rows, alive, at = rows[kept], alive[kept], torch.from_numpy(kept).to(device)
@@ -188,6 +189,7 @@ def check_prompts(
 
 def uniforms_of(seeds: Sequence[int], count: int) -> NDArray[np.float64]:
     """(n, count): the uniform numbers in [0, 1) of each row, one per token, a function of its seed."""
+    # 64 bits without a sign become signed ones
     keys = np.array([(int(seed) + 2**63) % 2**64 - 2**63 for seed in seeds], np.int64)
     return uniforms(keys, np.zeros(len(keys), np.int64), count)
 
@@ -208,12 +210,15 @@ def choose(logits: Tensor, draws: Tensor, sampling: Sampling) -> tuple[Tensor, T
     if sampling.temperature == 0:
         ids = logprobs.argmax(-1)
     else:
+        # in float64: sums over a large vocabulary
         shares = logprobs.double().exp_()
         if sampling.top_p < 1:
             ordered, order = shares.sort(dim=-1, descending=True, stable=True)
+            # the probability before each token, so that the one which crosses top_p is kept
             before = ordered.cumsum(-1) - ordered
             shares = torch.zeros_like(shares).scatter_(-1, order, ordered.masked_fill(before >= sampling.top_p, 0.0))
         sums = shares.cumsum_(-1)
+        # `right`: tokens of probability 0 are never drawn
         ids = torch.searchsorted(sums, (draws * sums[:, -1])[:, None], right=True)[:, 0].clamp_(
             max=logits.shape[-1] - 1
         )
@@ -242,6 +247,7 @@ class ReplyEnd:
             suspect = self._suspects[id] = any(character in self._last for character in self._decode([id]))
         if not suspect:
             return None
+        # a stop text lies within as many tokens as it has characters
         tail = self._decode(ids[-self._longest :])
         return "stop" if any(text in tail for text in self._stop) else None
 

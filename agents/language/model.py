@@ -94,6 +94,7 @@ class LanguageModel:
         found = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         ids, offsets = found["input_ids"], found["offset_mapping"]
         unknown = self.tokenizer.unk_token_id
+        # the name of the unknown token may stand in the text itself
         if unknown is not None and unknown in ids:
             start, end = offsets[ids.index(unknown)]
             if text[start:end] != self.tokenizer.unk_token:

@@ -36,6 +36,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
 
     def __init__(self, game: Game, illegal: str = "lose", render_mode: str | None = None) -> None:
         self._wait = not game.facts.simultaneous and len(game.facts.heads) == 1
+        # who only waits has the action "wait" alone, or, with several heads, anything: it is ignored
         idle = np.ones(game.facts.num_actions, np.int8)
         super().__init__(game, illegal, render_mode, idle=np.append(idle * 0, np.int8(1)) if self._wait else idle)
 
@@ -70,6 +71,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
             raise IllegalActionError(
                 f"{self.facts.name}: no action for {', '.join(missing)}; every agent acts in every step"
             )
+        # all are checked before any is played
         rows = {self.seat_of(agent): action_row(self.facts, actions[agent]) for agent in self.agents}
         faults = {seat: words for seat, row in rows.items() if (words := self._fault(seat, row))}
         if faults and self._illegal == "raise":
@@ -78,6 +80,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         credited = self._credit(rewards)
         terminated, truncated = self._flags()
         seen, infos = self._by_agent()
+        # a seat that is out leaves before the game is over
         self.agents = [] if self._over else [agent for agent in self.agents if not terminated[agent]]
         if self.render_mode == "human":
             self.render()

@@ -57,6 +57,7 @@ class RayWorkers:
 
     def __init__(self, address: str = LOCAL, cores: int | None = None) -> None:
         self._ray, self._ours = connected(address, cores)
+        # Ray repeats nothing by itself: `map` counts the losses, and repeats their tasks one by one
         once = self._ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")
         self._run, self._alone = once(_run), once(_run_alone)
         self._host = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(
@@ -78,6 +79,7 @@ class RayWorkers:
 
         A task that takes less than `BUNDLE_SECONDS` is sent together with the ones after it: each message costs some milliseconds.
         """
+        # the function is sent once, not with every bundle
         blob = self._ray.put(cloudpickle.dumps(function))
         left, losses = iter(tasks), LostWork("task")
         running: dict[Any, _Bundle[T]] = {}
@@ -90,12 +92,14 @@ class RayWorkers:
 
         try:
             while True:
+                # not more than can be held until its turn comes; after a failure nothing new starts
                 while not exhausted and handed_out - following < (AHEAD * self.count + 2) * size and not failed:
                     bundle = _Bundle(handed_out, list(islice(left, size)))
                     handed_out += len(bundle.tasks)
                     exhausted = len(bundle.tasks) < size
                     if bundle.tasks:
                         send(bundle)
+                # in the order of the tasks, whatever order they end in
                 while following in done:
                     yield done.pop(following)
                     following += 1
@@ -120,9 +124,11 @@ class RayWorkers:
                     done.update(enumerate(results, bundle.first))
                     if len(results) < len(bundle.tasks):  # the next one fails, and does so again alone
                         send(_Bundle(bundle.first + len(results), bundle.tasks[len(results) :]))
+                    # as many tasks as fit into the time of a bundle, at most twice as many as before
                     fitting = int(BUNDLE_SECONDS * len(results) / max(seconds, 1e-6))
                     size = max(1, min(2 * size, fitting, MOST_BUNDLED))
         finally:
+            # after errors, and when the caller reads no more results
             for ref in running:
                 self._ray.cancel(ref, force=True)
 

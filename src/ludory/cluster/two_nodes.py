@@ -27,6 +27,7 @@ class TwoNodes:
     """
 
     def __init__(self) -> None:
+        # a killed node is noticed after twelve checks of a second
         os.environ |= {"RAY_health_check_period_ms": "1000", "RAY_health_check_failure_threshold": "12"}
         utilities = ray_module("ray.cluster_utils")
         head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}
@@ -44,6 +45,7 @@ class TwoNodes:
         """SIGKILL one process that runs a task or holds an actor; returns whether there was one."""
         busy = []
         for node in self._nodes:
+            # processes of tasks and actors are children of the node's raylet
             (raylet,) = node.all_processes["raylet"]
             for child in psutil.Process(raylet.process.pid).children(recursive=True):
                 try:
@@ -60,6 +62,7 @@ class TwoNodes:
 
     def kill_node(self, rng: random.Random) -> bool:
         """Kill all processes of a node, after adding a new one."""
+        # the new node first, so that the cluster is never without one; an old one is taken
         self._nodes.append(self._add())
         node = self._nodes.pop(rng.randrange(len(self._nodes) - 1))
         self._cluster.remove_node(node, allow_graceful=False)

@@ -60,10 +60,12 @@ def find_problems(
         first_row: row of the file that the columns begin with.
     """
     starts = game_starts(columns.games)
+    # for each row the place of its game in the file
     game_of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(columns.games))))
     bad, problems = np.zeros(len(starts), bool), []
     for fault in _faults(columns, header, table, game_of_row):
         rows = np.flatnonzero(fault.rows)
+        # the first bad row of each field in each game: more of them would say the same
         games, first = np.unique(game_of_row[rows], return_index=True)
         bad[games] = True
         problems += [
@@ -112,6 +114,7 @@ def _wrong_actions(columns: Columns, header: TrajectoryHeader) -> Iterator[Wrong
         yield _constant(
             "mask", ~some, "no legal value" + _of_head(name, header), "a mask with a legal value in each head"
         )
+        # an action out of range must not index the mask; `inside` has it refused all the same
         allowed: Flags = part[every, np.where(inside, chosen, 0)] & inside
         yield WrongRows(
             f"action_{name}",
@@ -142,6 +145,7 @@ def _wrong_numbers(columns: Columns) -> Iterator[WrongRows]:
                 lambda row: "finite",
             )
     known = ~np.isnan(columns.log_probs)
+    # log-probabilities a little above 0 come from rounding
     wrong = known & ~((columns.log_probs <= 1e-5) & np.isfinite(columns.log_probs))
     yield WrongRows(
         "log_prob",
@@ -169,12 +173,17 @@ def _wrong_rewards(columns: Columns, header: TrajectoryHeader, game_of_row: NDAr
     large = np.isfinite(rewards) & (np.abs(rewards) > most)
     yield WrongRows("reward", large, lambda row: columns.rewards[row], lambda row: allowed)
     order, first = seat_order(columns, header.players, game_of_row)
+    # sums over the sequences of one seat in one game, which `order` makes consecutive
     totals = np.add.reduceat(np.where(np.isfinite(rewards), rewards, 0)[order], np.flatnonzero(first))
     sequence = np.empty(len(order), np.int64)
     sequence[order] = np.cumsum(first) - 1
     beyond = np.abs(totals)[sequence] > most
     yield WrongRows(
-        "reward", beyond & ~large, lambda row: f"{totals[sequence[row]]:g} in all for the seat", lambda row: allowed
+        # a single reward that is too large has been told already
+        "reward",
+        beyond & ~large,
+        lambda row: f"{totals[sequence[row]]:g} in all for the seat",
+        lambda row: allowed,
     )
 
 
@@ -185,9 +194,11 @@ def _most_reward(game: str, options: str, head_sizes: tuple[int, ...], players: 
         facts = make_game(game, **json.loads(options)).facts
     except (LudoryError, TypeError, ValueError):
         return None
+    # a game of the same id with other heads is another one: its bounds say nothing
     if (facts.head_sizes, facts.players) != (head_sizes, players):
         return None
     low, high = facts.min_return, facts.max_return
+    # a reward may change the return from one bound to the other
     return max(high - low, abs(low), abs(high)) * (1 + 1e-5)
 
 
@@ -201,6 +212,7 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
         lambda row: f"a seat 0..{header.players - 1}",
     )
     same_game = game_of_row[1:] == game_of_row[:-1]
+    # rows of one game have one seed
     reseeded = np.concatenate([[False], same_game & (columns.seeds[1:] != columns.seeds[:-1])])
     yield WrongRows(
         "seed",
@@ -213,13 +225,16 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
     order, first = seat_order(columns, header.players, game_of_row)
     last = np.append(first[1:], True)[: len(first)]
     repeated = np.zeros(len(steps), bool)
+    # within a seat's sequence a step occurs once; seats of a simultaneous game share steps
     repeated[order[1:]] = (steps[order[1:]] == steps[order[:-1]]) & ~first[1:]
     yield WrongRows("step", repeated & ~backwards, lambda row: steps[row], lambda row: "once for a seat in a game")
     index = np.arange(len(steps))
     starts = game_starts(columns.games)
+    # where seats take turns, steps count all moves of the game; where they move at once, those of the seat
     in_turn = index - np.repeat(starts, np.diff(np.append(starts, len(steps))))
     of_seat = np.empty(len(steps), np.int64)
     of_seat[order] = index - np.maximum.accumulate(np.where(first, index, 0))
+    # two rows of one step: the game is simultaneous
     together = np.concatenate([[False], same_game & (steps[1:] == steps[:-1])])
     simultaneous = np.isin(game_of_row, game_of_row[together[: len(steps)]])
     expected = np.where(simultaneous, of_seat, in_turn)
@@ -246,6 +261,7 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
 
 def seat_order(columns: Columns, players: int, game_of_row: NDArray[np.int64]) -> tuple[NDArray[np.int64], Flags]:
     """Rows (m,) sorted into sequences of one seat in one game, and flags (m,) that mark in that order where a sequence begins."""
+    # clipped, so that a wrong seat, told elsewhere, does not break the order
     key = game_of_row * max(players, 1) + np.clip(columns.seats, 0, max(players - 1, 0))
     order = np.argsort(key, kind="stable")
     first = np.ones(len(key), bool)

@@ -75,18 +75,21 @@ class Mirror:
             DataError: the store is damaged.
         """
         with locked(self._lock):
+            # the note is of this machine; the list is what the store has now
             store, note = self._sender.target, self._note()
             there = store.files()
             store.try_writing()
             empty = self._sender.is_empty()
             known = there in (note.stored, note.sending)
             here = {} if empty or known else self._sender.settle(send=False)
+            # both differ from when they were alike, and from each other
             if here and here not in (there, note.stored):
                 raise ChangedElsewhereError(
                     f"{self.url}: has been changed, and so has the copy of this machine in {self.folder}, since they were alike; keep one "
                     f"of them: `ludory storage pull {self.url} {self.folder} --replace`, or remove the store and type "
                     f"`ludory storage push {self.folder} {self.url}`"
                 )
+            # the store is ahead, or there is nothing here
             if there and (empty or (not known and here == note.stored)):
                 fetch(self.url, self.folder, replace=True)
             self._write(_Note(there))
@@ -110,6 +113,7 @@ class Mirror:
             found = self._sender.settle()
             if not found and not before:
                 return Stored(0, 0, 0)
+            # before it is sent: if this process is killed, either list may be the one in the store
             self._write(_Note(before, found))
             done = self._sender.deliver(found, before)
             self._write(_Note(found))
@@ -153,6 +157,7 @@ def copy_to_read(url: str, base: Path, as_folder: bool) -> Path:
         names = {one: one.removeprefix(f"{inside}/") for one in listed if one.startswith(f"{inside}/")}
         path = home / name
     else:
+        # a checkpoint's name may lack its ending, and a store of one file means that file
         names, path = {one: one for one in listed}, home / name
         file = next(
             (one for one in (name, name + CHECKPOINT, *list(listed)[: len(listed) == 1]) if one in listed), None
@@ -163,6 +168,7 @@ def copy_to_read(url: str, base: Path, as_folder: bool) -> Path:
         raise nothing_stored(url)
     folder = home / "files" if path.parent.name == "files" else path
     with locked(home / ".lock"):
+        # copies are used again as long as the list of the store is the same
         note = {"url": source.url, "stored": as_json({one: listed[one] for one in names})}
         if not (folder.is_dir() and _read_note(home / f".{folder.name}.json") == note):
             bring(source, names, listed, folder)
@@ -190,9 +196,11 @@ def _stored_at(url: str) -> tuple[Store, str, Files]:
     if listed := store.files():
         return store, "", listed
     place = PurePosixPath(rest)
+    # the URL may lead into a stored folder: the nearest list above it counts
     for above in place.parents:
         if str(above) in (".", "/"):
             break
+        # the query belongs to the store, not to the path
         store = Store(f"{scheme}://{above}{query and '?'}{query}")
         try:
             listed = store.files()
@@ -217,6 +225,7 @@ def last_part(url: str) -> str:
 
 def _home(base: Path, url: str) -> Path:
     """The folder of a URL's copies."""
+    # by hash, since URLs have characters that file names may not have
     return base / hashlib.sha256(url.encode()).hexdigest()[:16]
 
 

@@ -159,6 +159,7 @@ def frames(replay: Replay, game: Game | None = None) -> Iterator[Engine]:
         returns += engine.rewards[0]
         yield engine
     over = int(engine.to_move[0]) < 0
+    # exact: returns are sums of the same rewards in the same order
     if over != replay.finished or tuple(returns.tolist()) != replay.returns:
         recorded = _ending(replay.finished, replay.returns)
         raise ReplayError(
@@ -202,6 +203,7 @@ def replay_json(replay: Replay) -> str:
 
 
 def _as_list(value: Any) -> Any:
+    # actions may be arrays or NumPy numbers
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be written in a replay")

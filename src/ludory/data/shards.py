@@ -151,6 +151,7 @@ def shard_bytes(header: TrajectoryHeader, columns: Columns) -> bytes:
 
 def _write_rows(sink: Any, header: TrajectoryHeader, table: pa.Table) -> None:
     with pq.ParquetWriter(sink, table.schema, **_options(header)) as writer:
+        # a unit is read at a time and must hold whole games
         for start, stop in _units(table["game"].to_numpy(), _row_bytes(header)):
             writer.write_table(table.slice(start, stop - start), row_group_size=stop - start)
 
@@ -184,9 +185,11 @@ def _shard_by_shard(parts: Iterable[Columns], shard_games: int) -> Iterator[Colu
         if sum(len(game_starts(one.games)) for one in waiting) < shard_games:
             continue
         rows = concatenated(waiting)
+        # the edge of every shard_games-th game, and the end
         edges = np.append(game_starts(rows.games), len(rows.games))[::shard_games]
         for start, stop in pairwise(edges):
             yield taken(rows, slice(start, stop))
+        # the rest waits for more games
         waiting = [taken(rows, slice(edges[-1], None))] if edges[-1] < len(rows.games) else []
     if waiting:
         yield concatenated(waiting)
@@ -221,6 +224,7 @@ def open_shard(file: str | Path) -> pq.ParquetFile:
     try:
         shard = pq.ParquetFile(file, page_checksum_verification=True)
         schema, metadata = shard.schema_arrow, shard.metadata
+        # sizes are looked at before anything is unpacked: a small file may hold a huge table
         sizes = [_unpacked_size(schema, metadata.row_group(k)) for k in range(metadata.num_row_groups)]
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         raise DataError(_unreadable(file, error)) from error

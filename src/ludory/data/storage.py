@@ -178,8 +178,10 @@ class Store:
 
     def _write(self, name: str, content: bytes) -> None:
         path, local = self._path(name), self._fs.type_name == "local"
+        # object stores have no folders that must be made
         if local or self._fs.type_name.startswith("py::"):
             self._fs.create_dir(path.rpartition("/")[0], recursive=True)
+        # renamed into its place, so that nobody sees a part of it
         target = f"{path}.{os.getpid()}.tmp" if local else path
         with self._fs.open_output_stream(target) as stream:
             stream.write(content)
@@ -260,6 +262,7 @@ class Sender:
         for _ in range(TRIES):
             seen = _listing(self.source)
             found = self._files(seen, send)
+            # the same listing before and after: nobody wrote while the files were read
             if _listing(self.source) == seen and found is not None:
                 return found
         raise OutputError(f"{self.source}: a job wrote to it during each of {TRIES} copies; stop it, or try again")
@@ -273,6 +276,7 @@ class Sender:
         for name, one in found.items():
             if one.place(name) in self._held:
                 self._send(one.place(name), self._held.pop(one.place(name)))
+        # the list last: until then the one before is valid
         if found != before:
             self.target.write(LIST, json.dumps({"files": as_json(found)}, indent=1).encode())
         kept = {one.place(name) for name, one in found.items()}
@@ -308,6 +312,7 @@ class Sender:
 
     def _lacks(self, name: str, one: StoredFile) -> bool:
         place = one.place(name)
+        # content is part of the place; the size tells whether it arrived whole
         return place not in self._held and self._there.get(place) != one.size
 
     def _send(self, place: str, content: bytes) -> None:

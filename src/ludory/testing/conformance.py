@@ -171,6 +171,7 @@ def _check(trial: Trial, report: Report | None, left_out: Container[str]) -> Non
     first: ConformanceError | None = None
     for name, holds in PROPERTIES.items():
         try:
+            # every game has facts
             ability, lack = NEEDS.get(name, ("facts", ""))
             if name in left_out:
                 remark = "not asked for"

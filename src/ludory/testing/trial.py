@@ -48,6 +48,7 @@ class Trial:
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Random generator for `purpose`, the same in every run."""
+        # not `hash`, which differs between processes
         return np.random.default_rng([self.seed, zlib.crc32(purpose.encode())])
 
     @cached_property

@@ -50,12 +50,14 @@ def walk(top: Path | None, is_leaf: frozenset[str] = frozenset()) -> Iterator[Fo
             except OSError:
                 continue
         yield FolderEntries(folder, key, files)
+        # what lies in a leaf belongs to it
         if not is_leaf & files.keys():
             waiting += reversed(folders)
 
 
 def short_key(key: str) -> str:
     """Ten hexadecimal digits that stand for a key in an address."""
+    # names of files may hold bytes that are not UTF-8
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:10]
 
 

@@ -83,6 +83,7 @@ def open_game(around: Surroundings, id: str, own_seats: object) -> OpenedGame:
 
 def _opened_table(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
     table = around.tables.get(id.removeprefix("t-"))
+    # both of one moment: agents may move in between
     with table.lock:
         position = around.tables.position(table)
         replay, over = around.tables.replay(table), position.over
@@ -91,6 +92,7 @@ def _opened_table(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
         own = own_seats(table)
         if not own:
             raise DataError("This game hides cards, so only its players may analyse it before its end.")
+        # the seat that has to choose comes first
         deciding = [seat for seat in position.deciding() if seat in own]
         limited = (deciding or own)[0]
     return OpenedGame(id, replay, limited, not over, f"/table/{table.id}")

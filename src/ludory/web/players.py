@@ -89,6 +89,7 @@ class PlayerPool:
                 answer = self._answer(question._replace(rehearsing=rehearsal is not None))
                 break
             except _UncompiledError:
+                # what it needs is being compiled: ask again, until rehearsals have had their time
                 assert rehearsal is not None
                 wait([rehearsal], RETRY_SECONDS)
         if answer.ran_plain:
@@ -107,6 +108,7 @@ class PlayerPool:
     @contextmanager
     def _borrowed(self, table: str) -> Iterator[_Worker]:
         """A worker that nobody else uses meanwhile: the one that knows the table, if it is free."""
+        # a table keeps to one worker, which then has its engine and its agents' memories
         mine = self._workers[hash(table) % len(self._workers)]
         with self._free:
             deadline = time.monotonic() + QUEUE_SECONDS
@@ -155,6 +157,8 @@ class _Worker:
         self.tables.add(question.table)
         try:
             pipe.send(question)
+            # two answers: "ready" once engine and agents are made, which may take long, then the move, which has a
+            # limit of its own
             self._receive(pipe, PREPARE_SECONDS, f"{name} was not ready")
             answer: MoveAnswer = self._receive(pipe, seconds, f"{name} did not move")
             return answer
@@ -201,6 +205,7 @@ def _serve(pipe: Connection) -> None:
                     action = table.choose(question.seat)
                 pipe.send(("action", MoveAnswer(action, table.ran_plain)))
             except NotCompiledError:
+                # a table that failed half-way is made anew
                 held.pop(question.table, None)
                 pipe.send(("uncompiled", None))
             except Exception as error:

@@ -90,6 +90,7 @@ class Rehearsals:
         with self._lock:
             pool, self._pool, self._closed = self._pool, None, True
         if pool is not None:
+            # private, since executors cannot end a task that runs
             processes = list((pool._processes or {}).values())
             pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:

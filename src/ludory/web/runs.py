@@ -120,7 +120,9 @@ def find_runs(top: Path | None) -> dict[str, LoggedRun]:
 
 def _run(key: str, parts: Mapping[str, Sequence[Path]], changed: float) -> LoggedRun:
     tables, events = (
-        tuple(sorted(parts.get(kind, ()), key=lambda path: (len(str(path)), str(path)))) for kind in ("table", "events")
+        # by length first, so that part 10 comes after part 9
+        tuple(sorted(parts.get(kind, ()), key=lambda path: (len(str(path)), str(path))))
+        for kind in ("table", "events")
     )
     return LoggedRun(key, tables, events, next(iter(parts.get("checkpoint", ())), None), changed)
 
@@ -147,6 +149,7 @@ def _parts_of_runs(folder: FolderEntries) -> Iterable[tuple[str, str, Path]]:
         if dot + ending == CHECKPOINT_SUFFIX:
             yield prefix + stem, "checkpoint", folder.path / file
         elif ending == "csv" and stem and _is_table(str(folder.path / file)):
+            # a part belongs to a run whose first table is there
             whole = PART.sub("", stem)
             yield prefix + (whole if f"{whole}.csv" in folder.files else stem), "table", folder.path / file
 
@@ -226,6 +229,7 @@ def points_of(run: LoggedRun, metric: str, across: str = X) -> list[tuple[float,
     for table in numbers_of(run):
         place = across if across in table.columns else table.across
         start = passed if place == ELAPSED else 0.0
+        # a resumed part repeats the steps after its checkpoint; its numbers count
         points |= {x + start: y for x, y in table.points(metric, place)}
         if place == ELAPSED:
             passed += table.last(ELAPSED) or 0.0

@@ -63,6 +63,7 @@ class Safety:
 
     def __init__(self, app: Callable[..., Awaitable[None]], host: str, token: str | None, refuse: Refuse) -> None:
         self._app, self._token, self._refuse = app, token, refuse
+        # a server that is open to a network is also called by the machine's name
         self._hosts = {*LOOPBACK, host.lower(), *([] if is_loopback(host) else [socket.gethostname().lower()])}
         self._any_address = not is_loopback(host)
 
@@ -104,6 +105,7 @@ class Safety:
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal()):
             return 400, "The length of the request is not a number."
+        # cut: so many digits are too large in any case
         if int(length[:20]) > MOST_BODY:
             return 413, f"The request is larger than {MOST_BODY // 1024} kB, more than any form here needs."
         free = scope["path"].startswith(OPEN_FOLDER) or scope["path"] == OPEN_PAGE

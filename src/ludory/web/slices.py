@@ -62,6 +62,7 @@ class SlicePool:
                 self._pool = ProcessPoolExecutor(self._count, context, leave_signals)
             work = asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
             try:
+                # a running piece cannot be cancelled: when its time is up its process is ended
                 return await asyncio.wait_for(asyncio.shield(work), self._seconds)
             except asyncio.TimeoutError as error:
                 self.close()
@@ -74,6 +75,7 @@ class SlicePool:
         """End all processes."""
         pool, self._pool = self._pool, None
         if pool is not None:
+            # private, since executors cannot end a task that runs
             processes = list((pool._processes or {}).values())
             pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:
@@ -119,6 +121,7 @@ def event_stream(request: Request, events: AsyncIterator[str]) -> Response:
 
     async def stream() -> AsyncIterator[str]:
         state.streams = getattr(state, "streams", 0) + 1
+        # asked for as a task, so that a closing server need not wait for the next event
         following = asyncio.ensure_future(anext(events, None))
         try:
             while not state.ludory.closing:
@@ -162,6 +165,7 @@ class Refinement:
         """Do pieces of work until all are done or the reader goes away; an event after each. Several readers share the work."""
         yield "retry: 2000\n\n"
         while not self.finished:
+            # one reader works, the others wait for its result
             async with self._working:
                 piece = self._next(self.value)
                 if piece is None or self.problem:
@@ -189,6 +193,7 @@ class Refinements:
         """The question of a key, made if it is new or failed."""
         with self._lock:
             found = self._kept.pop(key, None)
+            # a question that failed is asked anew
             if found is None or found.problem:
                 found = make()
             self._kept[key] = found

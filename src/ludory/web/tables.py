@@ -180,6 +180,7 @@ class Tables:
             "seats": [{"agent": seat.agent, "key": seat.key} for seat in seats],
             "created": created,
         }
+        # private: the file has the keys of the seats
         with atomic_file(self._file(table), "w", private=True) as handle:
             handle.write(line_of(0, header))
         table.sum = sum_of(0, header)
@@ -295,11 +296,13 @@ class Tables:
                 del table.chosen[seat]
                 self._append(table, {"back": [seat, 0]})
                 return 0
+            # -1: a move of all seats at once
             own = [number for number, (mover, _) in enumerate(table.moves) if mover in (seat, -1)]
             if not own:
                 raise WrongMoveError(f"Seat {seat} has not moved yet, so there is nothing to take back.")
             count = len(table.moves) - own[-1]
             _undo(table, seat, count)
+            # engines cannot go back: the position is played again when it is needed
             with self._lock:
                 self._positions.pop(table.id, None)
             self._append(table, {"back": [seat, count]})
@@ -368,6 +371,7 @@ class Tables:
                     self._notify(table)
                 return
             with table.lock:
+                # the table went on while the agents were thinking
                 if tuple(table.moves) != moves or names != tuple(seat.agent for seat in table.seats):
                     continue  # taken back meanwhile
                 if self._next_agents(table) != seats:

@@ -74,6 +74,7 @@ class BattleTrajectories:
         self._weighted = False
         problems, seen, lowest, highest = Problems(), Counter[str](), 0.0, 0.0
         for number in range(len(self._files)):
+            # offsets of lines, so that `parts` can go back to them: only places are kept in memory
             for place, offset, text in self._lines(number, problems):
                 trajectory = checked_trajectory(text, f"{self._files[number]}, line {place}", problems)
                 if trajectory is None:
@@ -85,6 +86,7 @@ class BattleTrajectories:
                     seen.update(values.keys())
                     lowest, highest = min([lowest, *values.values()]), max([highest, *values.values()])
                     self._weighted |= "weight" in step
+        # a problem of no battle cannot be mended by leaving battles out
         if on_error == "raise" or problems.of_no_game:
             problems.raise_if_any()
         self._places = {id: found for id, found in self._places.items() if id not in problems.bad_games}
@@ -131,6 +133,7 @@ class BattleTrajectories:
                     if text.strip():
                         found = True
                         yield line, offset, text
+                    # in bytes of the unpacked text, as `seek` counts
                     offset += len(text)
         except OSError as error:
             flaw = str(error)
@@ -162,12 +165,14 @@ class BattleTrajectories:
             for seat, trajectory in trajectories.items()
             for number, step in enumerate(trajectory["steps"])
         ]
+        # both players' decisions by number: the battle in its course
         rows = sorted(numbered, key=lambda row: row[:2])
         steps = [step for _, _, step in rows]
         seen, masks = np.zeros((len(rows), len(index)), np.float32), np.zeros((len(rows), HEAD.size), bool)
         for row, step in enumerate(steps):
             for name, value in _numbers(step["observation"], "", Counter()):
                 seen[row, index[name]] = value
+            # a step without a mask may do anything
             masks[row, step.get("mask", slice(None))] = True
         lengths = {seat: len(trajectory["steps"]) for seat, trajectory in trajectories.items()}
         done = {seat: bool(trajectory["steps"][-1]["done"]) for seat, trajectory in trajectories.items()}
@@ -184,6 +189,7 @@ class BattleTrajectories:
             log_probs=np.full((len(rows), 1), np.nan, np.float32),
             rewards=np.array([step["reward"] for step in steps], np.float32),
             terminated=last & ended,
+            # of the player's own steps: each side ends with its last one
             truncated=last & ~ended,
             extras={WEIGHT.name: np.array([step.get("weight", 1.0) for step in steps], np.float32)}
             if self._weighted
@@ -210,6 +216,7 @@ def _numbers(value: object, name: str, ignored: Counter[str]) -> Iterator[tuple[
         for number, inner in enumerate(value):
             yield from _numbers(inner, f"{name}.{number}", ignored)
     elif isinstance(value, bool | int | float) and abs(value) <= LARGEST:
+        # booleans are 0 and 1
         yield name, float(value)
     elif value is not None:
         ignored[name] += 1
@@ -227,6 +234,7 @@ def checked_trajectory(text: bytes, place: str, problems: Problems) -> dict[str,
     try:
         content = parse_json(text)
     except JsonError as error:
+        # a line without its end is most likely one that was being written
         cut = not text.endswith(b"\n")
         problems.add(place, "record", "the file ends inside a record" if cut else error, "a JSON object")
         return None
@@ -254,6 +262,7 @@ def checked_trajectory(text: bytes, place: str, problems: Problems) -> dict[str,
         return None
     for number, step in enumerate(steps):
         for field, got, allowed in _step_faults(step, number == len(steps) - 1, "meta" in content):
+            # steps of Ludory's schema are checked further in `ludory.data.pokemon.trajectories`
             problems.add(f"{place}, step {number}", field, got, allowed, id)
     return content if len(problems.texts) == before else None
 
@@ -276,6 +285,7 @@ def _step_faults(step: object, last: bool, own: bool) -> Iterator[tuple[str, str
     else:
         for name, value in _all_values(step["observation"], ""):
             if isinstance(value, int | float) and not abs(value) <= LARGEST:
+                # JSON may hold NaN and Infinity although the standard forbids it
                 big = "NaN or infinity" if isinstance(value, float) and not math.isfinite(value) else shown(value)
                 yield f"observation.{name}", big, "finite, as float32"
                 break
@@ -291,6 +301,7 @@ def _step_faults(step: object, last: bool, own: bool) -> Iterator[tuple[str, str
     for name in ("reward", "weight"):
         if name in step and (not _finite(step[name]) or (name == "weight" and step[name] < 0)):
             yield name, shown(step[name]), "a finite number" + (" of at least 0" if name == "weight" else "")
+    # 1 and 0 for true and false, as some writers have it; but not 1.0
     if step["done"] not in (True, False) or not isinstance(step["done"], bool | int):
         yield "done", shown(step["done"]), "true or false"
     elif step["done"] and not last:

@@ -60,6 +60,7 @@ def json_records(file: str | Path, problems: Problems) -> Iterator[Record]:
     try:
         handle, flaw = unpacked(file)
         with handle:
+            # "utf-8-sig": a byte-order mark at the beginning is no content
             text = "" if flaw else handle.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         flaw = str(error)
@@ -77,6 +78,7 @@ def json_records(file: str | Path, problems: Problems) -> Iterator[Record]:
 
 
 def _values(name: str, text: str, problems: Problems) -> Iterator[tuple[str, Any]]:
+    # one array must be read as a whole; lines are read one by one, so that good ones survive bad ones
     if text.lstrip().startswith("["):
         try:
             values = parse_json(text)
@@ -92,6 +94,7 @@ def _values(name: str, text: str, problems: Problems) -> Iterator[tuple[str, Any
         try:
             value = parse_json(line)
         except JsonError as error:
+            # a torn last line is told apart: its game can be left out
             last = number == lines[-1][0] and not text.endswith("\n")
             got = "the file ends inside a record" if last else error
             problems.add(f"{name}, line {number}", "record", got, "a JSON object", TORN if last else None)

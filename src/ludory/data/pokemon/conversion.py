@@ -131,6 +131,7 @@ def _wanted(paths: Iterable[str | Path], how: Conversion) -> Iterator[RecordedBa
 def _check_new(battle: RecordedBattle, seen: dict[str, str]) -> None:
     """Refuse an id, and a log, that came before."""
     content = hashlib.sha256("\n".join(battle.lines).encode()).hexdigest()
+    # a battle may come under two ids, and two battles under one
     for key in (f"id {battle.id}", content):
         if key in seen:
             what = "this id" if key.startswith("id ") else "this very log"
@@ -174,11 +175,13 @@ def _rejection(battle: RecordedBattle, error: RejectedBattleError) -> Rejection:
 
 def _labelled(battle: RecordedBattle, how: Conversion, worker: SimWorker | None) -> ConvertedBattle:
     mismatch = ""
+    # an input log holds the true choices; a log only what a spectator could see
     if how.labels != "log" and worker is not None and battle.input_log:
         try:
             played = resimulate(worker, battle)
             check_same(battle, played)
         except RejectedBattleError as error:
+            # the log is still good, if the rules have changed since
             if how.labels == "input-log":
                 raise
             mismatch = error.detail

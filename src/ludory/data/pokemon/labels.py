@@ -101,6 +101,7 @@ def _check_power_points(view: SpectatorView, table: Dex) -> None:
     known = vocabulary("moves")
     for member in (*view.teams[0], *view.teams[1]):
         for move, uses in member.uses.items():
+            # 64: the most pp that any move can have
             most = int(table.move_pp[known[move]]) if move in known else 64
             if uses > max(most, 1):
                 raise reject("negative_pp", f"{member.species} uses {move} {uses} times, of {most}")
@@ -116,6 +117,7 @@ def _step(decision: Decision, gen: int, gimmick: Gimmick, table: Dex, seen: int)
         action = _action_of_move(decision, move, gen, gimmick)
         choice = f"move {move}" + (f" {decision.gimmick}" if decision.gimmick else "")
     if action == MISSING:
+        # weight 0: nothing can be learnt from it, but it stands in the course of the battle
         return BattleStep(MISSING, at=decision.at, mask=mask, kind=decision.kind, label_source="missing", weight=0.0)
     if action not in mask:
         raise reject("label_outside_mask", f"turn {decision.turn}, p{decision.seat + 1}: {choice}")
@@ -125,6 +127,7 @@ def _step(decision: Decision, gen: int, gimmick: Gimmick, table: Dex, seen: int)
         mask=mask,
         kind=decision.kind,
         label_source=decision.source,
+        # a choice among one is no choice
         weight=0.0 if decision.kind == "single" else 1.0,
         gimmick=decision.gimmick,
         choice=choice,
@@ -134,16 +137,19 @@ def _step(decision: Decision, gen: int, gimmick: Gimmick, table: Dex, seen: int)
 def _mask(decision: Decision, gen: int, gimmick: Gimmick) -> tuple[int, ...]:
     """Everything that may be legal as far as a spectator knows."""
     switches = [MOVES + slot for slot in decision.open_slots if slot < SLOTS]
+    # one entry of the menu, always the first
     if decision.kind == "single":
         return (0,)
     if decision.kind != "free":
         return tuple(switches)
+    # recharge, locked moves and the like have one entry, but switches may be open
     if decision.one_entry:
         return (0, *switches)
     groups = gimmick_groups(gen) if gimmick == "native" else ()
     extra = [
         FIRST_GIMMICK + MOVES * number + k
         for number, words in enumerate(groups)
+        # a gimmick that was used is no longer offered
         if not all(SHORT.get(word, word) in decision.spent for word in words)
         for k in range(MOVES)
     ]
@@ -158,9 +164,11 @@ def _action_of_move(decision: Decision, move: str, gen: int, gimmick: Gimmick) -
         return MISSING
     known = sorted(decision.menu.moves)
     if move not in known:
+        # a copied move stands at the place of the move that copied it
         move = decision.copied.get(move, move)
     if move not in known:
         raise reject("transform_order", f"turn {decision.turn}: {move} is not among {', '.join(known)}")
+    # the alphabetical place, as the masks have it
     place = known.index(move)
     if not decision.gimmick or gimmick == "never":
         return place
@@ -176,6 +184,7 @@ def _move_behind(decision: Decision, table: Dex) -> str:
         return decision.move
     known, numbers = _known_moves(decision.menu), vocabulary("moves")
     shown = numbers.get(decision.move)
+    # with fewer than four known moves it may have been one that nobody has seen
     if shown is None or len(known) < MOVES:
         return ""
     possible = {move for move in known if _may_become(move, decision.move, table, numbers)}
@@ -191,8 +200,10 @@ def _may_become(move: str, shown: str, table: Dex, numbers: Mapping[str, int]) -
     number, into = numbers.get(move), numbers[shown]
     if number is None:
         return True
+    # Max Guard and status moves come from each other only
     if shown == "maxguard" or table.move_category[number] == 2:
         return shown == "maxguard" and bool(table.move_category[number] == 2)
     same = bool(table.move_type[number] == table.move_type[into])
     normal = bool(table.move_type[number] == vocabulary("types")["normal"])
+    # a Normal move may change its type by an ability; Liquid Voice makes sounds Water
     return same or normal or move in CHANGES_TYPE or bool(table.move_sound[number])

@@ -123,10 +123,12 @@ def observations_of(trajectory: BattleTrajectory, observation: str = "entity") -
 
 def _from_stream(trajectory: BattleTrajectory, masks: NDArray[np.bool_], observation: str) -> NDArray[np.float32]:
     view = watch(trajectory.stream, keep_illusion=True) if trajectory.meta.get("mask_source") == "spectator" else None
+    # a spectator's log gives the course; requests are then made of what it shows
     tracker, stream, fed = _tracker(trajectory, view), trajectory.stream, 0
     points = iter([one for one in view.decisions if one.seat == trajectory.seat] if view is not None else [])
     rows = np.zeros((len(masks), SEED41_SIZE if observation == "seed41" else ENTITY_SIZE), np.float32)
     for step, mask, row in zip(trajectory.steps, masks, rows, strict=True):
+        # each decision sees the stream up to its request
         tracker.feed_all(stream[fed : step.at])
         fed = step.at
         if view is not None:
@@ -156,9 +158,11 @@ def _show_request(tracker: Tracker, point: Decision, mask: NDArray[np.bool_]) ->
     values[PREVIEW] = point.kind == "preview"
     values[FORCED] = point.kind in ("forced_switch", "pivot")
     menu = values[MENU : MENU + MENU_SIZE]
+    # 1 is "none" for moves; the other columns are numbers
     for place in range(MENU_SIZE):
         menu[place] = 1 if place < MOVES_OF_MENU else 0
     groups = gimmick_groups(tracker.gen) if len(mask) > FIRST_GIMMICK else ()
+    # a gimmick is left if its first action is legal
     left = {
         SHORT.get(word, word)
         for number, words in enumerate(groups)
@@ -170,6 +174,7 @@ def _show_request(tracker: Tracker, point: Decision, mask: NDArray[np.bool_]) ->
     if point.kind in ("free", "single") and point.menu is not None:
         start = values[ACTIVE_ROW] * ROW
         block = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
+        # the menu shows what was copied, the place is that of the copying move
         shown = {by: move for move, by in point.copied.items()}
         names = [point.move] if point.one_entry else [shown.get(name, name) for name in sorted(point.menu.moves)]
         for k in range(1 if point.one_entry else MOVES_OF_MENU):
@@ -178,6 +183,7 @@ def _show_request(tracker: Tracker, point: Decision, mask: NDArray[np.bool_]) ->
             left_pp = [values[place + PP] for place in range(block, block + 4) if values[place] == number]
             menu[k] = number
             menu[MENU_PP_MAX + k] = most
+            # unknown moves have full pp
             menu[MENU_PP + k] = left_pp[0] if left_pp and number else most
     values[MENU : MENU + MENU_SIZE] = menu
 

@@ -52,6 +52,7 @@ def read_battles(path: str | Path) -> Iterator[RecordedBattle | Rejection]:
     name = str(path)
     handle, flaw = unpacked(path)
     with handle:
+        # the kind is told by content: file names of replays say nothing
         start = handle.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
         handle.seek(0)
         if start.startswith(b"<"):
@@ -71,6 +72,7 @@ def _objects(handle: IO[bytes], name: str) -> Iterator[RecordedBattle | Rejectio
         parse_json(first)
     except JsonError as error:
         handle.seek(0)
+        # a first line that is cut may begin one value over several lines
         whole = handle.read(LARGEST_PAGE) if error.cut else b""
         try:
             values = parse_json(whole, finite=True)
@@ -115,6 +117,7 @@ def _page(handle: IO[bytes], name: str) -> dict[str, Any]:
     if found is None:
         raise reject("bad_json", 'a page without <script class="battle-log-data">')
     id = PAGE_ID.search(text)
+    # "<\\/" keeps a page's script from ending inside the log
     return {"id": id[1] if id else name.split(".")[0], "log": found[1].replace("<\\/", "</").strip("\n")}
 
 
@@ -132,6 +135,7 @@ def battle_of(record: object, place: str = "a record") -> RecordedBattle:
     input_log = _lines(record.get("inputLog") or [], "inputLog")
     rating, agents = record.get("rating"), (record.get("p1agent"), record.get("p2agent"))
     if rating is None:
+        # servers write the rating of both, sites one number
         rating = _lower_rating(record)
     return RecordedBattle(
         id=_id_of(record, place),
@@ -139,6 +143,7 @@ def battle_of(record: object, place: str = "a record") -> RecordedBattle:
         lines=lines,
         input_log=input_log,
         teams=_teams(record),
+        # an Elo beyond any that exists is a mistake
         rating=int(rating) if _is_number(rating) and abs(rating) < 1e6 else None,
         day=_day(record),
         agents=(str(agents[0]), str(agents[1])) if all(isinstance(one, str) for one in agents) else None,
@@ -153,14 +158,17 @@ def _lines(log: object, name: str) -> tuple[str, ...]:
     if not all(isinstance(line, str) for line in lines):
         wrong = next(line for line in lines if not isinstance(line, str))
         raise reject("bad_line", f"{shown(wrong)} in {name}, must be a text")
+    # the clock has nothing to do with the battle, and it differs between copies of one log
     kept = [line.rstrip("\r") for line in lines if not line.startswith("|t:|")]
     while kept and not kept[-1]:
         kept.pop()
+    # an empty line in the log is a line with an empty kind
     return tuple(line or "|" for line in kept)
 
 
 def _id_of(record: dict[str, Any], place: str) -> str:
     for name in ("id", "roomid"):
+        # the place is unique where nothing else is
         if isinstance(record.get(name), str) and record[name]:
             return str(record[name])
     return str(record["source"]) if isinstance(record.get("source"), str) else place.replace(", ", "#")
@@ -193,6 +201,7 @@ def _teams(record: dict[str, Any]) -> tuple[str, str] | None:
 
 def _day(record: dict[str, Any]) -> str:
     when = record.get("uploadtime")
+    # seconds; milliseconds would be a year far away
     if _is_number(when) and 0 < when < 1e11:
         return datetime.fromtimestamp(when, timezone.utc).strftime("%Y-%m-%d")
     stamp = record.get("timestamp")

@@ -99,16 +99,20 @@ def resimulate(worker: Worker, battle: RecordedBattle, game: int = 0) -> Resimul
                 request = reply["req"][seat]
                 if request is None or request.get("wait"):
                     continue
+                # the log ends here: what follows was not chosen
                 if not choices[seat]:
                     break
+                # the request stands in the stream before its choice
                 streams[seat].append(request_line(request, reply["order"][seat]))
                 made[seat] = choice_of_text(choices[seat].popleft(), request, reply["order"][seat], start["format"])
                 decisions[seat].append(SeatDecision(len(streams[seat]), str(made[seat])))
+            # nobody could choose: the log has ended before the battle
             if made == [None, None]:
                 break
             reply = worker.step([(game, made[0], made[1])])["games"][0]
             if any(reply.get("rej") or ()):
                 refused = next(text for text in reply["rej"] if text)
+                # the installed rules are not those of the log
                 raise reject("resim_mismatch", f"the simulator refuses {made}: {refused}")
         said = worker.log([game])[0]
     except (BackendError, OptionError) as error:
@@ -142,6 +146,7 @@ def _parsed(battle: RecordedBattle) -> tuple[dict[str, Any], dict[str, Any], tup
                 seed = said["seed"]
                 start = {
                     "format": said["formatid"],
+                    # old logs have lists of numbers, new ones texts
                     "seed": ",".join(map(str, seed)) if isinstance(seed, list) else seed,
                 }
             elif word == ">player":
@@ -167,6 +172,7 @@ def check_same(battle: RecordedBattle, played: Resimulation) -> None:
     Raises:
         RejectedBattleError: `resim_mismatch`: a line of the logs or a team differs.
     """
+    # not strict: the shorter one is told by the counts, after the first event that differs
     pairs = zip(_essence(battle.lines), _essence(played.spectator), strict=False)
     for number, (recorded, again) in enumerate(pairs):
         if recorded != again:
@@ -183,6 +189,7 @@ def _essence(lines: Sequence[str]) -> list[str]:
     kept = []
     for line in lines:
         kind = line.split("|", 2)[1] if line.startswith("|") and len(line) > 1 else ""
+        # messages and hints are worded anew between versions
         if kind in MAJOR or (kind.startswith("-") and kind not in UNEQUAL):
             line = SIDE_NAME.sub(r"\1", line) if kind.startswith("-side") else line
             kept.append(HIT_POINTS.sub(_percent, line))
@@ -192,8 +199,10 @@ def _essence(lines: Sequence[str]) -> list[str]:
 def _percent(found: re.Match[str]) -> str:
     """Exact hit points as the spectator sees them."""
     now, most = int(found[1]), int(found[2])
+    # 48 are pixels of a bar, 100 is percent already
     if most in (0, 48, 100):
         return found[0]
+    # rounded up, but 100 % only at full hit points, as the simulator shows it
     return f"{min(-(-100 * now // most), 99 if now < most else 100)}/100"
 
 
@@ -205,8 +214,10 @@ def spectator_lines(first: Sequence[str], second: Sequence[str]) -> Iterator[str
         if one == two:
             yield one
         elif one.split("|")[1:3] == two.split("|")[1:3]:
+            # a private line comes to its owner with exact numbers, to the other side as spectators see it
             yield two if one.split("|")[2].startswith("p1") else one
         elif any(two.split("|")[1:3] == line.split("|")[1:3] for line in first[i + 1 : i + 3]):
+            # a line that only one seat has is passed over on that side
             j -= 1  # `one` is for this seat alone
         else:
             i -= 1
@@ -290,6 +301,7 @@ def _kind(asked: SeatRequest, request: Mapping[str, Any]) -> str:
     if asked.kind == "preview":
         return "preview"
     if asked.kind == "move":
+        # one legal action: nothing was decided
         return "single" if sum(asked.mask) == 1 else "free"
     active = next((one for one in request["side"]["pokemon"] if one["active"]), None)
     fainted = asked.kind == "revive" or active is None or active["condition"].endswith(" fnt")
@@ -332,6 +344,7 @@ def action_of_choice(
         fits = [0]  # recharge, a locked move, Struggle, Fight
     if not fits:
         raise reject("label_outside_mask", f"{choice!r}: the menu is {', '.join(one['id'] for one in moves)}")
+    # the same move may stand twice after Mimic; the one that can be chosen is meant
     usable = [k for k in fits if not moves[places[k]].get("disabled")]
     k = (usable or fits)[0]
     if not word:

@@ -70,6 +70,7 @@ class BattleSamples:
                 raise OptionError(f"kind {kind!r}: must be one of {', '.join(KINDS)}")
         if train_path is not None:
             check_disjoint(train_path, data_path)
+        # the first trajectory tells which schema the file has
         wanted = observation_for(next(iter(read_trajectories(data_path))), observation, data_path)
         self.segments: tuple[Segment, ...] = SPECS[wanted]().segments
         self.folder = cached_samples(data_path, wanted, remap_vocab)
@@ -77,6 +78,7 @@ class BattleSamples:
             name: np.load(self.folder / f"{name}.npy", mmap_mode="r")
             for name in ("actions", "weights", "kinds", "trajectories")
         }
+        # a copy: the file on disk is shared and stays as it is
         weight = np.array(arrays["weights"])
         for kind, value in (weights or {}).items():
             weight[np.asarray(arrays["kinds"]) == KINDS.index(kind)] = value
@@ -150,6 +152,7 @@ def create_dataloader(
 
 
 def cached_samples(path: str | Path, observation: str, remap_vocab: bool = False) -> Path:
+    # by content, not by name: a file that changed gets another folder
     """The folder of a file's arrays, computed now if it is not in the cache; its name holds the file's hash, encoder and vocabularies.
 
     Raises:
@@ -175,6 +178,7 @@ def _is_whole(folder: Path) -> bool:
         check_checksums(folder)
     except CheckpointError:
         return False
+    # checksums are written last
     return (folder / SUMS).exists()
 
 
@@ -202,6 +206,7 @@ def _write(path: Path, observation: str, place: Path, remap_vocab: bool) -> None
         "kinds": (np.int8, (steps,)),
         "trajectories": (np.int64, (steps,)),
     }
+    # written to disk as they are filled: files may be larger than the memory
     arrays = {name: open_memmap(place / f"{name}.npy", "w+", dtype, shape) for name, (dtype, shape) in kinds.items()}
     start = 0
     for number, one in enumerate(read_trajectories(path)):

@@ -78,6 +78,7 @@ def cached_shards(path: str | Path, observation: str | None = None, remap_vocab:
     folder = cache_directory("pokemon-data") / remapped(name, remap_vocab)
     if not (folder / MANIFEST).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
+        # one process converts, the others wait for it
         with claimed(folder, wait=True):
             if not (folder / MANIFEST).exists():
                 _convert(source, wanted, folder, remap_vocab)
@@ -91,6 +92,7 @@ def _hash_of(path: Path) -> str:
 
 def _convert(source: Path, observation: str, folder: Path, remap_vocab: bool) -> None:
     """Write the dataset beside its place, then rename: it appears whole or not at all."""
+    # leftovers of a conversion that was killed
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="converting-") as place:
         target = Path(place) / "dataset"
@@ -111,6 +113,7 @@ def _battles(
     source: Path, observation: str, sides: Counter[str], battles: dict[str, dict[str, str]]
 ) -> Iterator[Columns]:
     """The decisions of each battle, of one side or both; the sides may stand anywhere in the file."""
+    # both sides wait for each other, wherever they stand in the file
     waiting: dict[str, list[Columns]] = {}
     for one in read_trajectories(source):
         parts = waiting.setdefault(one.replay_id, [])
@@ -155,6 +158,7 @@ def _header(source: Path, observation: str, kinds: Counter[_Kind]) -> Trajectory
     Raises:
         DataError: formats of different actions, or orders of moves, in one file.
     """
+    # most battles decide which game it is; different actions are refused
     (format, count, slot_order, gimmick), _ = kinds.most_common(1)[0]
     if len({kind[1:] for kind in kinds}) > 1:
         told = "; ".join(
@@ -168,6 +172,7 @@ def _header(source: Path, observation: str, kinds: Counter[_Kind]) -> Trajectory
     options: dict[str, Any] = {"observation": observation} if observation != "entity" else {}
     options |= {"gimmick": gimmick} if gimmick != "native" else {}
     options |= {"slot_order": slot_order} if slot_order != "request" else {}
+    # the game whose id fixes just this format
     ids = [id for id in games.ids() if dict(games.get(id).fixed) == {"format": format}]
     if len(kinds) == 1 and format and ids:
         return header_of(make_game(ids[0], **options), extra_columns=(WEIGHT,))

@@ -52,6 +52,7 @@ class _Watcher:
         self.names: list[str] = ["", ""]
         self.decisions: list[Decision] = []
         self.gen = self.turn = 0
+        # the last empty line, and the last line that makes somebody choose anew
         self.boundary = self.trigger = -1
         self.number = 0
         self.preview = self.started = self.ended = False
@@ -63,6 +64,7 @@ class _Watcher:
         parts = line.split("|")
         if not line.startswith("|") or len(parts) < 2 or self.ended:
             return
+        # an empty line ends what was sent at once
         if not parts[1]:
             self.boundary = number
             return
@@ -149,12 +151,14 @@ class _Watcher:
             if side.active is None:
                 raise reject("bad_line", f"turn {self.turn} began before a Pokémon of p{side.seat + 1} entered")
             foe = self.sides[1 - side.seat]
+            # generation 1: who is asleep, frozen or trapped has one entry, Fight
             side.fight = self.gen == 1 and (side.active.status in ("slp", "frz") or side.trapped or foe.trap)
             side.acted = side.ejected = side.pivoted = side.encored = side.instructed = side.reviving = side.pursued = (
                 False
             )
             side.trapped, side.gimmick = False, ""
             side.turn_decision = self._decide(side, self.number + 1, "free")
+        # only now: the other side's trap counts for this turn
         for side in self.sides:
             side.trap = False
 
@@ -163,12 +167,15 @@ class _Watcher:
         side = self._side(said[0])
         came_from = any(part.startswith("[from]") for part in said[3:])
         decision: Decision | None
+        # the first switch is that of the preview
         if not self.turn and side.active is None:
             decision = next((one for one in self.decisions if one.seat == side.seat), None)
         elif side.fainted and not (side.pursued and not side.acted):
+            # who faints to Pursuit on its way out had chosen to leave: that switch is its choice
             decision = self._decide(side, self._request_place(), "forced_switch")
         elif side.acted or side.ejected or came_from or not self.turn:
             if not (side.pivoted or side.ejected or came_from):
+                # a cause must have been seen: a pivot move, an eject, an effect
                 raise reject("unmatched_forced_switch", f"turn {self.turn}: {said[0]} entered without a cause")
             decision = self._decide(side, self._request_place(), "pivot")
         else:
@@ -194,6 +201,7 @@ class _Watcher:
         real = self._member(side, said)
         side.active = real
         if shown is not None and shown is not real:
+            # what was known of the one shown is true of the real one
             real.hp, real.status = shown.hp, shown.status
         if side.entered is not None:
             side.entered.target = real
@@ -203,6 +211,7 @@ class _Watcher:
         side, shown = self._side(said[0]), to_id(said[1])
         actor = side.active
         if actor is None:
+            # "[from]" names what called the move, with or without "move:"
             raise ValueError("nobody is active")
         by = next((to_id(part[6:]) for part in said[2:] if part.startswith("[from]")), "")
         by = by.removeprefix("move") if by.startswith("move") else by
@@ -210,18 +219,22 @@ class _Watcher:
             side.pivoted, self.trigger = True, self.number
         if shown == "revivalblessing":
             side.reviving, self.trigger = True, self.number
+        # generations 2 to 4: it catches a leaving Pokémon before its own turn
         if by == shown == "pursuit" and 2 <= self.gen <= 4:
             self.sides[1 - side.seat].pursued = True
         with_z = side.gimmick == "z" and not side.acted
+        # in generations 1 and 2 a move names itself as the cause when it goes on
         locked = by == "lockedmove" or (self.gen <= 2 and by == shown)
         side.trap = self.gen == 1 and shown in GEN1_TRAPS
         if side.instructed:
             side.instructed = False
             return
+        # a called move is no choice
         if by and not (locked or with_z or (by == shown == "pursuit")):
             return
         decision, choice = side.turn_decision, shown
         hidden = with_z
+        # a status move with Z-power keeps its own name
         if with_z and said[1].startswith("Z-"):
             choice, hidden = to_id(said[1][2:]), False
         if not locked and not hidden:
@@ -229,6 +242,7 @@ class _Watcher:
         if decision is None or side.acted:
             return
         side.acted = True
+        # what it was forced to do says nothing of what was chosen
         if side.encored or (side.fight and not locked):
             return
         decision.verb, decision.move, decision.source = "move", choice, "seen"
@@ -236,6 +250,7 @@ class _Watcher:
         decision.hidden = hidden or (actor.dynamaxed and is_max_move(choice))
         if locked or choice in NO_MOVES:
             decision.one_entry = True
+            # the menu has one entry; in generations 1 and 2 some of these still leave a switch
             if choice not in SEMI_LOCKS and choice not in NO_MOVES:
                 decision.kind = "single"
 
@@ -255,6 +270,7 @@ class _Watcher:
             decision.verb, decision.move, decision.source = "move", "recharge", "seen"
             decision.kind, decision.one_entry = "single", True
         elif named and not side.encored and not side.fight:
+            # the line names what was chosen, though it did not happen
             self._learn(side.active, named, paid=False)
             decision.hidden = side.gimmick == "z" or (side.active is not None and side.active.dynamaxed)
             decision.verb, decision.move, decision.source = "move", named, "inferred"
@@ -342,6 +358,7 @@ class _Watcher:
         if item in EJECTS:
             side.ejected, self.trigger = True, self.number
         elif item in ("leppaberry", "mysteryberry") and side.active is not None:
+            # the berry gives pp back, so uses are counted anew
             side.active.uses.clear()
 
     def single_move(self, said: list[str]) -> None:
@@ -353,6 +370,7 @@ class _Watcher:
         """|-transform|p1a: NICK|p2a: NICK."""
         side, other = self._side(said[0]), self._side(said[1])
         if side.active is not None and other.active is not None:
+            # its menu is the other's from here on
             side.active.menu_of = other.active.menu
 
     def gimmick(self, said: list[str], name: str) -> None:
@@ -397,10 +415,12 @@ class _Watcher:
 
     def _request_place(self) -> int:
         """Lines before the request that the line in hand answers: it was sent before the last empty line."""
+        # a trigger behind the last empty line means that the request came with it
         return self.boundary if self.boundary > self.trigger else self.number
 
     def _decide(self, side: SideRecord, at: int, kind: Kind) -> Decision:
         seen = {member.slot: member for member in side.team}
+        # slots that were never seen are open, too
         free = tuple(
             slot
             for slot in range(side.size)
@@ -415,12 +435,14 @@ class _Watcher:
 
     def _enter(self, side: SideRecord, said: list[str]) -> Member:
         left = side.active
+        # what was copied is lost on leaving, except by Sketch
         if left is not None:
             left.menu_of, left.dynamaxed = None, False
             left.copied = {move: by for move, by in left.copied.items() if by == "sketch"}
         member = self._member(side, said)
         if member is left and not member.fainted:
             raise reject("illusion", f"{said[0]} enters while it is active")
+        # who has fainted cannot come in: it is somebody who looks like it
         if member.fainted:
             raise reject("illusion", f"{said[0]} enters after it fainted")
         side.active = member
@@ -429,6 +451,7 @@ class _Watcher:
         side.instructed = False
         before = member.hp
         set_condition(member, said[2])
+        # from generation 5 on Regenerator gives a third; any other change while away, beyond rounding, is an illusion
         if before is not None and member.hp is not None and self.gen >= 5 and not self.keep_illusion:
             change = member.hp - before
             if not -0.011 <= change <= 0.36:
@@ -442,6 +465,7 @@ class _Watcher:
         self._check_illusion(species)
         known = [one for one in side.team if one.nick == nick and looks_like(one, details)]
         if known:
+            # the same details first: two may share a nickname
             return min(known, key=lambda one: (one.details != details, one.slot))
         shown = [one for one in side.team if one.nick is None and looks_like(one, details)]
         if shown:
@@ -466,6 +490,7 @@ class _Watcher:
         if actor is None or move in NO_MOVES or (actor.dynamaxed and is_max_move(move)):
             return
         owner = actor.menu
+        # a copied move uses the place of the move that copied it
         if move in actor.copied and move not in owner.moves:
             move, paid = actor.copied[move], False
         owner.moves.add(move)

@@ -80,6 +80,7 @@ class Statistics:
             legal = [k for k in range(4) if k in step.mask]
             best = max(legal, key=lambda k: (worth[k], -k), default=-1)
             self.moves += 1
+            # actions from 10 on are moves with gimmicks, four to a group
             self.strongest += best == (step.action if step.action < 4 else (step.action - 10) % 4)
 
     def _add_step(self, step: BattleStep) -> None:
@@ -91,6 +92,7 @@ class Statistics:
             if self.constant.setdefault(name, value) != value:
                 self.varying.add(name)
                 del self.constant[name]
+        # previews choose among six, and would make the other numbers worse
         if step.action == MISSING or step.kind == "preview":
             return
         self.actions[step.action] += 1
@@ -113,6 +115,7 @@ class Statistics:
         right = sum(
             count
             for (mask, label), count in self.masks.items()
+            # an action that never occurs comes last
             if min(mask, key=lambda action: rank.get(action, len(rank))) == label
         )
         return right / self.labels

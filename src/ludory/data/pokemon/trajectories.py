@@ -99,6 +99,7 @@ def read_trajectories(path: str | Path, skipped: list[str] | None = None) -> Ite
         for number, line in enumerate(handle, 1):
             if not line.strip():
                 continue
+            # a fresh list for each line: skipping one must not raise the problems of another
             problems = Problems()
             content = checked_trajectory(line, f"{path}, line {number}", problems)
             if content is not None and "meta" in content:
@@ -107,6 +108,7 @@ def read_trajectories(path: str | Path, skipped: list[str] | None = None) -> Ite
                     problems.add(place, name, got, allowed, content["replay_id"])
             if content is not None and not problems.texts:
                 side = content["replay_id"], content["player"]
+                # `setdefault` gives this number if the side is new
                 if (before := seen.setdefault(side, number)) != number:
                     place = f"{path}, line {number}, replay_id {side[0]}"
                     problems.add(place, "player", f"{side[1]}, as in line {before}", "a side once in a file", side[0])
@@ -153,6 +155,7 @@ def _own_faults(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         return
     before, actions = 0, num_actions(gen, gimmick)
     for number, step in enumerate(content["steps"]):
+        # the first fault of a line is enough: the others mostly follow from it
         for name, got, allowed in _own_step_faults(step, before, len(stream), actions):
             yield f"steps.{number}.{name}", got, allowed
             return
@@ -177,6 +180,7 @@ def _own_step_faults(step: Mapping[str, Any], before: int, lines: int, actions: 
     elif step.get("label_source") != "missing" and (type(action) is not int or action not in mask):
         yield "action", shown(action), f"one of the legal actions {', '.join(map(str, mask))}"
     elif (step["action_type"], step["action_target"]) != (expected := type_and_target(int(action or 0))):
+        # both schemas stand in a line and must agree
         got = f"{shown(step['action_type'])}, {shown(step['action_target'])}"
         yield "action_type, action_target", got, f"{expected}, since the action is {action}"
 
@@ -197,6 +201,7 @@ def trajectory_of(content: Mapping[str, Any]) -> BattleTrajectory:
 
 def _step_of(step: Mapping[str, Any], every: tuple[int, ...]) -> BattleStep:
     kind, target = step["action_type"], step["action_target"]
+    # of the seed's schema: action_type 0 is a move, 1 a switch
     plain = MISSING if kind < 0 else target if kind == 0 else MOVES + target
     return BattleStep(
         action=step.get("action", plain),
@@ -245,6 +250,7 @@ def write_content(handle: SupportsWrite[bytes], content: Mapping[str, Any]) -> N
 def packed(plain: IO[bytes], path: str | Path) -> gzip.GzipFile | _Plain:
     """A context with `write` of bytes into an open file, as gzip if the name ends in .gz."""
     if str(path).endswith(".gz"):
+        # no name and no time in the header: equal content gives equal bytes
         return gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0)
     return _Plain(plain)
 
@@ -292,6 +298,7 @@ def seed_content_of(trajectory: BattleTrajectory) -> dict[str, Any]:
     """
     kept = [_seed_step(step) for step in trajectory.steps if step.action != MISSING]
     if kept:
+        # what steps without a label were paid goes to the last one that stays
         left_out = sum(step.reward for step in trajectory.steps) - sum(step["reward"] for step in kept)
         kept[-1] |= {"done": trajectory.steps[-1].done, "reward": kept[-1]["reward"] + left_out}
     return {**_head(trajectory), "steps": kept}

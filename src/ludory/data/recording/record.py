@@ -81,6 +81,7 @@ def record_games(
     )
     remove_temporaries(folder)
     manifest = _claimed(Path(folder), Manifest(header, games, shard_games))
+    # searched games seat their agents by game, see `SearchedGames`
     by_seat = [players[name] for name in (names if searching else seats)]
     played = (SearchedGames if searching else PlayedShards)(manifest, made, by_seat)
     writing: Writing = partial(write_here, manifest.header, played)
@@ -95,6 +96,7 @@ def record_games(
     done = 0
     for count in steps:
         done += count
+        # a callback that returns False ends the recording
         if progress and progress(count) and done < games:
             break
     return Recorded(done, games)
@@ -109,6 +111,7 @@ def _steps(folder: Path, manifest: Manifest, writing: Writing) -> Iterator[int]:
     written = WrittenFiles()
     written.add(folder / MANIFEST)
     shards = range(manifest.shards)
+    # only those that no process has written
     write = writing([shard for shard in shards if not _is_intact(folder, shard, manifest)])
 
     def as_good(file: Path) -> bool:
@@ -116,6 +119,7 @@ def _steps(folder: Path, manifest: Manifest, writing: Writing) -> Iterator[int]:
             return manifest.stands_in(folder)
         return _is_intact(folder, shard_number(file), manifest)
 
+    # claims shards, so that several processes share a set
     def make(shard: int) -> None:
         write(shard, shard_file(folder, shard))
 
@@ -186,6 +190,7 @@ def _is_asked_for(folder: Path, wanted: Manifest) -> bool:
 def _refuse_changes(folder: Path, found: Manifest, wanted: Manifest) -> None:
     before, asked = _identity(found.header), _identity(wanted.header)
     before["shard_games"], asked["shard_games"] = found.shard_games, wanted.shard_games
+    # compared apart: a version with more columns can still be read
     columns, wanted_columns = before.pop("extra_columns"), asked.pop("extra_columns")
     for name, value in before.items():
         if asked[name] != value:
@@ -208,5 +213,6 @@ def _refuse_changes(folder: Path, found: Manifest, wanted: Manifest) -> None:
 
 def _identity(header: TrajectoryHeader) -> dict[str, Any]:
     plain = header_to_json(header)
+    # a newer version goes on with an older recording
     del plain["library_version"]
     return plain

@@ -69,6 +69,7 @@ class SearchRecording:
         """
         left: dict[int, set[int]] = {}
         for shard in range(self._manifest.shards):
+            # of a process that was killed while it wrote
             remove_temporaries(game_file(self._folder, shard, 0).parent)
             wanted = self._manifest.numbers(shard)
             left[shard] = set(wanted) - self._there(shard)
@@ -98,6 +99,7 @@ class SearchRecording:
 
     def _is_there(self, game: tuple[int, int]) -> bool:
         """Whether the game is in its own file or in its shard. The order matters, since another process may be joining them."""
+        # a game is in its shard before its own file goes
         shard, number = game
         return number in self._good_games(self._file(game)) or number in self._good_games(
             shard_file(self._folder, shard)
@@ -133,6 +135,7 @@ class SearchRecording:
         """
         target = shard_file(self._folder, shard)
         with claimed(target, wait=True):
+            # looked at again under the claim
             if not self._is_whole(shard):
                 found = dict(whole_games(self._folder, shard, self._manifest.header))
                 if gone := [k for k in self._manifest.numbers(shard) if k not in found]:
@@ -141,6 +144,7 @@ class SearchRecording:
                 write_table(target, self._manifest.header, rows.combine_chunks())
         joined, singles = self._good_games(target), game_file(self._folder, shard, 0).parent
         for file in singles.glob("*.parquet"):
+            # only games that are surely in the shard
             if self._good_games(file) <= joined:
                 file.unlink(missing_ok=True)
                 self._written.drop(file)
@@ -168,6 +172,7 @@ class SearchedGames:
         players = self._seated(number)
         for seat, player in enumerate(players):
             if not any(player is before for before in players[:seat]):
+                # of game and seat alone, so that games may be played in any order
                 player.seed(int(np.random.SeedSequence([seed, number, seat]).generate_state(1)[0]))
         engine = make_engine(self._game, 1, seed=seed, first_game=number)
         columns = DecisionRecorder(self._game, engine, players, SearchNotes(self._game, players)).play(number, seed)
@@ -179,7 +184,9 @@ class SearchedGames:
         if len(players) == seats:
             return players
         if not players[0].alone:
+            # two seats that search together share one object
             return players * seats
+        # the searching seat changes from game to game
         return [players[0] if seat == number % seats else players[0].partner for seat in range(seats)]
 
 
@@ -190,6 +197,7 @@ def _as_partner(player: Any, number: int, players: Sequence[Any], manifest: Mani
         if isinstance(other, Searches) and not isinstance(player, Searches):
             spec = parse_spec(name)
             if names[number] == (spec.args[0] if spec.args else spec.kwargs.get("blueprint")):
+                # the very object, so that its memory is the one that the search assumes
                 return other.partner
     return player
 

@@ -190,13 +190,16 @@ def _games_in(file: str) -> RecordedGames:
         name: table[name].fill_null(UNKNOWN_SEED).to_numpy() if name == "seed" else table[name].to_numpy()
         for name in wanted
     }
+    # rows of a game are consecutive
     starts = np.flatnonzero(np.append(True, np.diff(read["game"]) != 0))
     number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(table))))
     returns = np.zeros((len(starts), header.players))
+    # unbuffered, since a seat has several rows in a game
     np.add.at(returns, (number, read["seat"]), read["reward"])
     if earned:  # what a seat got before its first decision
         _, first = np.unique(number * header.players + read["seat"], return_index=True)
         returns[number[first], read["seat"][first]] += read["earned"][first]
+    # steps count from 0
     moves = np.maximum.reduceat(read["step"], starts).astype(np.int64) + 1
     finished = np.logical_or.reduceat(read["terminated"] | read["truncated"], starts)
     shards = np.zeros(len(starts), np.int32)
@@ -213,6 +216,7 @@ def _replay_of_set(table: RecordedGames, row: int) -> Replay:
             f"game {id} of this set has no seed, so its positions cannot be found by playing it again; only games that Ludory recorded can be watched"
         )
     rows = _rows_of(table, row)
+    # the id of a recorded game is its number among the games of the seed
     engine = make_engine(make_game(header.game, **header.options), seed=seed, first_game=id)
     engine.reset()
     players = header.agents or tuple(f"seat {seat}" for seat in range(header.players))
@@ -255,6 +259,7 @@ def _steps(rows: pa.Table, engine: Any, header: TrajectoryHeader) -> Any:
                 )
             yield action
         return
+    # each seat's decisions in order; in a step in which it waits a seat has none
     queues = [iter(actions[seats == seat]) for seat in range(header.players)]
     while int(engine.to_move[0]) >= 0:
         together = np.zeros((header.players, len(header.heads)), np.int64)

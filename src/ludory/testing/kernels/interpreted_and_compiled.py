@@ -36,6 +36,7 @@ def kernels_stay_in_their_row(trial: Trial) -> None:
     for step, engine in trial.positions(POSITIONS):
         running = np.flatnonzero(to_numpy(engine.to_move) >= 0)
         for game in generator.permutation(running)[:1]:
+            # games on both sides of it, so that a write to a neighbour shows
             others = generator.integers(engine.num_games, size=2)
             trio = engine.gather([others[0], game, others[1]])
             _check_views(trial, kernels, trio, f"step {step}, game {game}")
@@ -110,6 +111,7 @@ def _check_steps(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
         compiled = engine.gather([ROW] * 3)
         compiled.step(np.stack([actions] * 3))
         cleared = engine.clone()
+        # kernels expect rewards of 0, which the engine sees to
         cleared.state.rewards[:] = 0
         fields = _guarded(cleared, kernels["step"], step, actions)
         _compare_rows(compiled, fields, step)
@@ -121,6 +123,7 @@ def _covering_actions(masks: Array, head_sizes: tuple[int, ...]) -> list[Array]:
     values = [[np.flatnonzero(row) for row in part.reshape(-1, part.shape[-1])] for part in parts]  # [head][seat]
     most = max(len(legal) for head in values for legal in head)
     shape = (len(parts),) if masks.ndim == 1 else (len(masks), len(parts))
+    # the k-th legal value of every head, round and round
     cubes = [
         np.array([[legal[k % len(legal)] for legal in head] for head in values]).T.reshape(shape) for k in range(most)
     ]
@@ -144,5 +147,6 @@ def _compare_rows(compiled: Engine, fields: Mapping[str, Array], where: str) -> 
             require((array == theirs).all(), f"{where}: writes to state.{name}, which all games share")
             continue
         mine, theirs = array[ROW], theirs[ROW]
+        # floating-point sums of compiled code may differ in the last bit
         same = np.allclose(mine, theirs, equal_nan=True) if array.dtype.kind == "f" else (mine == theirs).all()
         require(same, f"{where}: state.{name} is {mine.tolist()} interpreted, {theirs.tolist()} compiled")

@@ -147,6 +147,7 @@ def _follow_rows(trial: Trial, own: int | None, paths: list[list[PolicyDecision]
         returned = [
             (array, array.copy()) for array in (observation, info["action_mask"], reward, terminated, truncated)
         ]
+        # rows without a recorded move play their second games, at random
         actions = random_moves(env.action_masks(), facts, generator)
         for row, path in enumerate(paths):
             if not 1 < len(path) > number:

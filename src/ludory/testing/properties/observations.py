@@ -66,6 +66,7 @@ def arrays_are_fresh(trial: Trial) -> None:
             require((to_numpy(array) == before).all(), f"step {step}: a later call changed what {name} had returned")
     after = look(engine)
     for name, read in READERS.items():
+        # written to on purpose: the engine must not notice
         read(engine)[:] = 1
         same = all((mine == theirs).all() for mine, theirs in zip(look(engine), after, strict=True))
         require(same, f"writing to what {name} returned changed the games")

@@ -86,6 +86,7 @@ def finished_games_are_frozen(trial: Trial) -> None:
         over = np.flatnonzero(look(engine).over)
         if not len(over):
             continue
+        # one copy plays on, the other stays as it was
         part, frozen = engine.gather(over), engine.gather(over)
         for _ in range(2):
             part.step(choose(np.ones_like(look(engine).masks))[: len(over)])

@@ -47,6 +47,7 @@ def redeal_draws_as_often_as_fresh_deals(trial: Trial) -> str | None:
 def _same_to(trial: Trial, game: int, seat: int) -> Iterator[tuple[int, Engine]]:
     """Yield (step, fresh deals that look to `seat` like the recorded game so far), as long as there are enough."""
     recording = trial.recording
+    # a few deals tell whether enough of the many will look the same
     if _agreeing(trial, _fresh(trial, TRIED), recording.moments[0], game, seat).mean() * FRESH < LEAST:
         return
     engine = _fresh(trial, FRESH)
@@ -118,11 +119,13 @@ def _compare(trial: Trial, game: int, seat: int, step: int, fresh: Engine) -> bo
     """Raise ConformanceError if `redeal` has other frequencies; returns False if there is too little to compare."""
     redealt = _recorded(trial, game, step).gather(np.zeros(fresh.num_games, np.int64))
     redealt.redeal(seat, trial.seed)
+    # outcomes are numbered by what is seen: equal rows, equal numbers
     both = np.concatenate([_hidden(trial, fresh, seat), _hidden(trial, redealt, seat)])
     _, outcomes = np.unique(both, axis=0, return_inverse=True)
     mine, theirs = np.split(outcomes.reshape(-1), 2)
     width = int(outcomes.max()) + 1
     counts = np.stack([np.bincount(mine, minlength=width), np.bincount(theirs, minlength=width)])
+    # expected in both samples together
     rare = counts.sum(axis=0) < 2 * EXPECTED
     if rare.any():
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])

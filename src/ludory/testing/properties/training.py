@@ -32,6 +32,7 @@ def unused_heads_have_no_effect(trial: Trial) -> str | None:
         require(not (used & ~acts).any(), f"{where}: a seat that is out or waits, or of a finished game, uses a head")
         _check_forms(engine, played, used, where)
         left_out = left_out or bool((~used & acts).any())
+        # other legal values, only where the head is unused
         changed = np.where(used.reshape(played.shape), played, other)
         if (changed != played).any() and trial.game.clones:
             mine, theirs = engine.clone(), engine.clone()

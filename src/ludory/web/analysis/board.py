@@ -126,6 +126,7 @@ def tried(replay: Replay, branch: Variation | None, number: int, action: int) ->
     check_number(shown, number)
     if number < len(shown.moves) and shown.moves[number].action == action:
         return branch, number + 1
+    # a variation of a variation leaves the recording where the first one did, or earlier
     start = number if branch is None else min(branch.at, number)
     kept = tuple(move.action for move in shown.moves[start:number])
     made = Variation(start, (*kept, action))

@@ -70,6 +70,7 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
     piece, goes on from there.
     """
     key = question_key(question)
+    # popped and kept again, so that the newest are kept
     held = _positions.pop(key, None)
     if held is None:
         replay, number, view, seat, agent, seed, _, also = question
@@ -77,6 +78,7 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
     search = held.search
     stop = time.monotonic() + SECONDS
     while search is not None and not search.enough(question.rollouts):
+        # at least one round beyond what was asked for, then until the time is up
         if search.rounds >= rounds + 1 and time.monotonic() >= stop:
             break
         held.run_slice(question.rollouts)
@@ -84,6 +86,7 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
         held.ask()
     _keep(_positions, key, held)
     done = held.done(question.rollouts)
+    # the expected line takes a moment, so that it waits until values have settled
     line = done or (search is not None and search.rollouts >= LINE_FROM)
     return PositionAnswer(search.rounds if search is not None else 0, held.report(line), done)
 

@@ -74,6 +74,7 @@ class PositionAnalysis:
                 break
             if analyst:
                 analyst.follow(position)
+        # a game that cannot be copied stays where the iteration stops
         self.position: StudiedPosition = (
             position._replace(engine=position.engine.clone()) if self.game.clones else position
         )

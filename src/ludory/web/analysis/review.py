@@ -90,10 +90,12 @@ def review(
     analysis = analysis_of(game)
     analyst = analyst_for(game, agent or analysis.usual_agent(replay.agents), seats)
     told = Narrator(game, view)
+    # every n-th position of a long game in which all move at once
     every = max(1, -(-len(replay.moves) // MOST_JUDGED)) if game.facts.simultaneous else 1
     waiting: tuple[StudiedPosition, JudgedMove] | None = None
     for position in positions(replay, game):
         words = told(position.engine, replay.moves[position.number - 1] if position.number else None)
+        # the words of a move tell what came of it, so that a judged move waits for the next position
         if waiting:
             yield waiting[1]._replace(words=words + analysis.remark(position))
             waiting = None

@@ -75,7 +75,9 @@ def when_ready(page: Callable[[Request], Response]) -> Callable[[Request], Respo
             return page(request)
         around: Surroundings = request.app.state.ludory
         address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        # with the cookie: another browser must not get this one's page
         asker = f"{address}\n{request.headers.get('cookie', '')}".encode()
+        # salted, since the key stands in an address and must not tell the cookie
         key = hashlib.sha256(_SALT + asker).hexdigest()[:16]
         found = around.starting.get(key)
         if found is None or time.monotonic() - found.asked > MOST_AGE:
@@ -111,6 +113,7 @@ def show(request: Request) -> Response:
     asked_by_page = request.headers.get("hx-request") == "true"
     if not found.answer.done():
         if asked_by_page:
+            # 204: the page stays as it is, and asks again
             return Response(status_code=204)
         return around.render(request, "starting.html", title=found.title)
     if asked_by_page:

@@ -66,6 +66,7 @@ def board_context(request: Request, table: GameTable, seat: int | None) -> dict[
     around: Surroundings = request.app.state.ludory
     with table.lock:
         board = board_of(around.tables.position(table), table, seat)
+    # the first person hands out the links of the other seats
     first = table.humans[:1] == (seat,)
     links = {
         number: f"/table/{table.id}/sit?key={table.seats[number].key}"
@@ -221,6 +222,7 @@ async def events(request: Request) -> Response:
         state.streams = getattr(state, "streams", 0) + 1
         try:
             told, silent = table.version, 0.0
+            # the first event brings a page up to date that was loaded before the stream began
             yield "retry: 1000\n\n" + f"event: changed\ndata: {told}\n\n"
             while not state.ludory.closing:
                 await anyio.sleep(POLL_SECONDS)
@@ -230,6 +232,7 @@ async def events(request: Request) -> Response:
                     yield f"event: changed\ndata: {told}\n\n"
                 elif silent >= PING_SECONDS:
                     silent = 0.0
+                    # a line that begins with a colon says nothing to the page and keeps the connection open
                     yield ": here\n\n"
         finally:
             state.streams -= 1

@@ -71,6 +71,7 @@ def _violins(view: DecisionView) -> list[Mark]:
             Path(((HAND_LEFT - 24, y), (HAND_LEFT - 24 + 7 * PITCH, y)), LINE, 1.0, () if value == 0 else (4,))
         )
         marks.append(Words(HAND_LEFT - 30, y + 4, f"{value:+d}" if value else "0", 12, FAINT, "end"))
+    # one scale for all violins, so that widths can be compared
     peak = max(float(slot.density.max()) for slot in legal)
     for k, slot in enumerate(view.slots):
         if slot.legal:
@@ -92,6 +93,7 @@ def _violin(slot: SlotView, x: float, low: int, high: int, peak: float, colour: 
     for value in range(low, high + 1):
         share = float(slot.density[value + 42])
         if share > 0:
+            # the root, so that rare values stay visible
             half = max(0.8, 40 * (share / peak) ** 0.5)
             marks.append(
                 Rectangle(x - half, _y(value, low, high) - unit, 2 * half, max(2 * unit - 0.6, 1.0), colour, radius=1.5)

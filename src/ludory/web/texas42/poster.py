@@ -63,6 +63,7 @@ def _map(main: Chances) -> list[Mark]:
             marks.append(Rectangle(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, colour(p), radius=3))
             marks += _stripes(x, y, main.high[row, column] - main.low[row, column], colour(p))
             chosen = main.best(bid) == decl
+            # light figures on dark cells
             dark = abs(p - 0.5) > 0.33
             ink = GROUND if dark else INK
             marks.append(Words(x + CELL_WIDTH / 2 - 1, y + 20, f"{100 * p:.0f}", 15, ink, "middle", chosen))
@@ -133,6 +134,7 @@ def _curves(main: Chances, beside: Sequence[Chances]) -> list[Mark]:
     ]
     if main.samples:
         row = main.decls.index(decl)
+        # along the upper ends and back along the lower ones: a band
         ends = [*zip(xs, main.high[row], strict=True), *zip(xs[::-1], main.low[row][::-1], strict=True)]
         marks.append(Path(tuple((x, _y(p)) for x, p in ends), fill=blend(GROUND, ACCENT, 0.18)))
     for k, one in enumerate((main, *beside)):

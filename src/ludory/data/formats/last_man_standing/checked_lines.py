@@ -76,6 +76,7 @@ def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = Fa
     """
     try:
         with Path(file).open("rb") as whole:
+            # the beginning is read apart: messages show what the file begins with
             start = whole.read(SHOWN)
         if packed and start and not start.startswith(GZIP_MAGIC):
             flaws.add(file, 1, "line", f"no gzip data: {_start(start)}", "a whole gzip file")
@@ -96,6 +97,7 @@ def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_
     """The objects up to the first broken line, or up to where the file itself is `broken`."""
     number, some, tail = 1, False, b""
     for number, line in enumerate(handle, 1):
+        # the last line of a truncated gzip file may be cut anywhere
         if broken and not line.endswith(b"\n"):
             tail = line
             break
@@ -110,6 +112,7 @@ def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_
             some = True
             yield JsonLine(number, found)
     else:
+        # the flaw is behind the last line
         number += some
     if broken:
         flaws.add(file, number, "line", f"{broken}: {_start(tail)}" if tail else broken, "a whole gzip file")
@@ -120,6 +123,7 @@ def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_
 def _parsed(line: bytes, first: bool) -> tuple[dict[str, Any] | None, str]:
     """The object of a line (None if the line is empty) and what is wrong with it."""
     try:
+        # only the first line can begin with a byte-order mark
         text = line.decode("utf-8-sig" if first else "utf-8").strip()
     except UnicodeDecodeError:
         return None, "no UTF-8"

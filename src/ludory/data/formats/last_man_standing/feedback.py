@@ -78,6 +78,7 @@ def read_feedback(
     for line in json_lines(file, flaws, packed=False):
         event = line.content
         try:
+            # an event is control, an action is a step; all other lines are passed over
             if event.get("event"):
                 if text(event["event"], "event") == "session_end":
                     end = _end(event, flaws, str(file), line.number)
@@ -87,6 +88,7 @@ def read_feedback(
                 ignored += 1
         except FieldError as bad:
             flaws.add_field(file, line.number, bad)
+            # what follows a wrong line may not belong to the steps before it
             break
     if len(steps) < FEWEST_STEPS:
         return Feedback(None, ignored)
@@ -101,6 +103,7 @@ def read_feedback(
         TrajectorySequence(
             obs=np.stack(features),
             actions={name: actions[:, head].copy() for head, name in enumerate(HEADS)},
+            # nobody recorded how likely the action was
             rewards=rewards.astype(np.float32),
             dones=last.astype(np.float32),
             behavior_logp=np.full(length, np.nan, np.float32),
@@ -128,6 +131,7 @@ def _end(event: Mapping[str, Any], flaws: Flaws, path: str, line: int) -> _End:
     died = death is not None and boolean(mapping(death, "death").get("active", False), "death.active")
     reason = event.get("run_stop_reason")
     said = "" if reason is None else text(reason, "run_stop_reason").strip()
+    # some clients write a sentence around the word
     words = [said.lower()] if said.lower() in WORDS else words_of([said])
     if said and (len(words) != 1 or words[0] not in WORDS):
         flaws.add(path, line, "run_stop_reason", shown(said), f"one of {', '.join(WORDS)} (counted as 0 with skip_bad)")
@@ -160,6 +164,7 @@ def read_action(event: Mapping[str, Any]) -> Action:
     lower = said.lower()
     fire = any(one in lower for one in FIRE) or any(key.lower() == FIRE_KEY for key in keys)
     return Action(
+        # the aim is not recorded: firing counts as straight ahead
         move_x,
         move_y,
         aim_x=1.0 if fire else 0.0,
@@ -180,6 +185,7 @@ def active_keys(event: Mapping[str, Any]) -> list[str]:
 def _move(action: str, keys: Sequence[str]) -> tuple[float, float]:
     """Direction of movement. Opposite directions cancel; words count only if no key is held."""
     pressed = {one.upper() for one in MOVE_KEY.findall(action)}
+    # keys in the text and keys held are one set, so that none counts twice
     pressed |= {key[-1].upper() for key in keys if MOVE_KEY.fullmatch(key)}
     steps = [MOVE_KEYS[one] for one in pressed]
     if not steps:
@@ -214,6 +220,7 @@ def read_features(event: Mapping[str, Any]) -> NDArray[np.float32]:
         _number(screen, "canvas_visible", "ui_state"),
         float(is_ok(event)),
         float(len(active_keys(event))),
+        # positions and bodies, which a live client does not tell
         *[0.0] * 4,
         _number(keyboard, "keyDown", "input_probe"),
         _number(keyboard, "pointerMove", "input_probe"),

@@ -74,6 +74,7 @@ def load_sequences(
     sequences: list[TrajectorySequence] = []
     for file in files[recorder.SOURCE]:
         sequences += recorder.read_recorder(file, flaws, reading, split_on_done=split_on_done)
+    # manifests are read before the streams whose ends they tell
     runs = [run for file in files["manifest"] for run in manifest.read_manifest(file, flaws)]
     links = manifest.linked(runs, [str(file) for file in files[feedback.SOURCE]], flaws)
     short, ignored = [], 0
@@ -122,6 +123,7 @@ def _sizes(sequences: Sequence[TrajectorySequence]) -> tuple[int, ...]:
     """The head sizes that all sequences share, checked."""
     sizes: tuple[int, ...] = sequences[0].extras["sizes"]
     for sequence in sequences:
+        # heads of other sizes are other action ids
         if sequence.extras["sizes"] != sizes:
             got = f"{list(sequence.extras['sizes'])}, in {sequences[0].extras['path']} {list(sizes)}"
             wanted = f"the same in all files; read them apart, with bins={shown_bins(sizes)} the latter"
@@ -143,6 +145,7 @@ def _find(paths: Sequence[str | Path], kinds: Collection[str]) -> dict[str, list
         wanted = [(kind, file) for kind, file in found if kind in kinds]
         for kind, file in wanted or found:  # whoever asks for one kind and has another is told what the files hold
             files[kind].append(file)
+    # a file may be named twice
     return {kind: sorted(set(found)) for kind, found in files.items()}
 
 
@@ -160,6 +163,7 @@ def _files(path: Path) -> list[Path]:
 
 def _matches(path: Path) -> Iterator[Path]:
     parts = path.parts
+    # the part before the first wildcard is a folder to search in
     wild = next((number for number, part in enumerate(parts) if set(part) & set(WILD)), None)
     if wild is not None:
         yield from Path(*parts[:wild]).glob(str(Path(*parts[wild:])))

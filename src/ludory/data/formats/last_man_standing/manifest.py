@@ -83,12 +83,14 @@ def read_manifest(file: str | Path, flaws: Flaws) -> list[LiveRun]:
 
 def link(path: str) -> str:
     """The last two components of a path, with either kind of slash."""
+    # the rest of the path is of the machine that wrote it
     return "/".join([part for part in path.replace("\\", "/").split("/") if part][-2:])
 
 
 def _field(content: Mapping[str, Any], names: tuple[str, str]) -> str:
     """The value under either name; "" where there is none."""
     found = {name: text(content[name], name) for name in names if content.get(name) is not None}
+    # both names may stand there if they agree
     if len(set(found.values())) > 1:
         written, read = names
         raise FieldError(read, shown(found[read]), f"{shown(found[written])} as in {written!r}, or left out")
@@ -126,10 +128,12 @@ def linked(runs: Iterable[LiveRun], streams: Sequence[str], flaws: Flaws) -> Lin
         streams_of.setdefault(link(stream), []).append(stream)
     found: dict[str, LiveRun] = {}
     for key, records in runs_of.items():
+        # an empty link is that of runs without a stream
         wrote = streams_of.get(key, []) if key else []
         if len(wrote) == 1 and len(records) == 1:
             found[wrote[0]] = records[0]
             continue
+        # neither one can be told apart from the others
         if wrote:
             got = f"{len(records)} records ({'; '.join(run.place for run in records)}) and {len(wrote)} streams ({'; '.join(wrote)}) of {key}"
             flaws.add(records[0].path, records[0].line, STREAM[0], got, "one record for one stream")
@@ -154,5 +158,6 @@ def words_of(lines: Sequence[str]) -> list[str]:
     for line in lines:
         words = {word.lower() for word in WHOLE_WORD.findall(line)}
         if words:
+            # sorted, so that messages do not depend on the order of a set
             return sorted(words)
     return []

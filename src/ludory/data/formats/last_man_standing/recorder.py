@@ -110,6 +110,7 @@ def read_recorder(
             header = header or found
             _check_header(found, header)
             step = _read_step(line.content, header, reading)
+            # checked against the line before; the first line of our own files must be tick 0
             if episodes[-1]:
                 _follow(episodes, line, step, split_on_done)
             elif header.game is not None and step.tick_id != 0:
@@ -126,6 +127,7 @@ def read_recorder(
 def _read_header(content: Mapping[str, Any], reading: Reading) -> RecorderHeader:
     """Head sizes, game and seat of a line; refuses bins other than those asked for."""
     asked = None if reading.bins is None else head_sizes(reading.bins)
+    # files of other recorders have the sizes of the original
     sizes = asked or PRESETS["seed"]
     if "bins" in content:
         sizes = _sizes(content["bins"])
@@ -159,6 +161,7 @@ def _read_step(content: Mapping[str, Any], header: RecorderHeader, reading: Read
     tick = count(inner(content, "tick_id"), "tick_id")
     pick = reading.pick or ("first" if header.game is None else "nearest")
     seen = read_observation(inner(content, "observation"), pick)
+    # the number stands twice in a line and must agree
     if seen.tick_id not in (None, tick):
         raise FieldError("observation.tick_id", str(seen.tick_id), f"{tick}, the tick_id of the line")
     heads = _heads(inner(content, "action"), header, reading)
@@ -194,6 +197,7 @@ def _heads(value: Any, header: RecorderHeader, reading: Reading) -> NDArray[np.i
     for fault in faults(action, strict=reading.strict):
         cure = "" if not reading.strict else "; strict=False clamps"
         raise FieldError(f"action.{fault.field}", shown(fault.value), fault.allowed + cure)
+    # not strict here: what is to be refused was refused above
     return encode(action, header.sizes, strict=False, legacy_aim=reading.legacy_aim)
 
 
@@ -244,6 +248,7 @@ def _follow(
         raise FieldError("tick_id", got, "greater on every line")
     elif len(episodes[-1]) > 1:
         (_, first), (_, second) = episodes[-1][:2]
+        # the step between the first two ticks is the step of the file
         expected = before.tick_id + second.tick_id - first.tick_id
         if step.tick_id != expected:
             got = f"{step.tick_id} in line {line.number} after {before.tick_id} in line {number}"

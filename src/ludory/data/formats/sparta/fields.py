@@ -80,6 +80,7 @@ def read_step(record: Record, file: int, game: Game, complain: Complain) -> Logg
     content, facts, actions = record.content, game.facts, game.facts.num_actions
     failed: list[FieldError] = []
 
+    # all fields are checked before the record is refused, so that its author hears of everything at once
     def tried(check: Callable[..., Any], *args: Any) -> Any:  # None: not given, or wrong
         try:
             return check(*args)
@@ -102,6 +103,7 @@ def read_step(record: Record, file: int, game: Game, complain: Complain) -> Logg
     value = tried(_finite_or_none, content, "return")
     done = tried(boolean, content["done"], "done")
     q, q_stderr = (tried(_numbers, content, name, actions) for name in ("Q_values", "Q_stderr"))
+    # the search must at least have valued what it chose
     if q is not None and action is not None and np.isnan(q[action]):
         failed.append(FieldError("Q_values", f"null at action_sparta {action}", "a number there"))
         complain("Q_values", failed[-1].got, failed[-1].wanted)
@@ -181,13 +183,16 @@ def _as_numbers(values: object) -> NDArray[Any] | None:
     if not isinstance(values, list):
         return None
     try:
+        # ragged lists raise, numbers beyond int64 overflow
         array = np.array(values)
     except (ValueError, OverflowError):
         return None
+    # an empty list has no kind of its own
     return array.astype(np.float64) if array.ndim == 1 and (array.dtype.kind in "iuf" or not values) else None
 
 
 def _variant_of_length(length: int, game: Game) -> str:
+    # the author may have named the wrong variant; its length tells
     options = {name: value for name, value in game.options.items() if name != "observation"}
     sizes = {
         one: make_game(game.id, **options, observation=one).facts.observation.size for one in get_args(ObservationName)
@@ -206,6 +211,7 @@ def _mask(content: dict[str, Any], actions: int) -> NDArray[np.bool_]:
     masks: list[NDArray[np.bool_]] = []
     if flags is not None:
         numbers = _as_numbers(
+            # true and false count as 1 and 0, other things do not
             [int(one) if isinstance(one, bool) else one for one in flags] if isinstance(flags, list) else None
         )
         if numbers is None or len(numbers) != actions or not np.isin(numbers, (0, 1)).all():
@@ -217,6 +223,7 @@ def _mask(content: dict[str, Any], actions: int) -> NDArray[np.bool_]:
         if not are_ids or len(set(ids)) < len(ids):
             raise FieldError("legal_action_ids", shown(ids), f"different ids 0..{actions - 1}")
         masks.append(np.isin(np.arange(actions), ids))
+    # with one of the two given, both names mean it
     if not np.array_equal(masks[0], masks[-1]):
         got = f"{ids}, but legal_mask has {np.flatnonzero(masks[0]).tolist()}"
         raise FieldError("legal_action_ids", got, "the same")
@@ -255,6 +262,7 @@ def _whole_numbers(content: dict[str, Any], field: str, size: int) -> NDArray[np
     numbers = _numbers(content, field, size)
     if numbers is None:
         return None
+    # NaN stands for "not tried" and counts as 0
     known = numbers[~np.isnan(numbers)]
     odd = known[(known < 0) | (known > MOST) | (known % 1 != 0)]
     if len(odd):

@@ -85,6 +85,7 @@ def read_sparta_log(
     order, bomb = said["action_order"], said["bomb"]
     for key, steps in games.items():
         _check_game(steps, key, made, allow_truncated, problems)
+    # only now: the order of ids is known when all records were read
     _check_masks(games, made, order, problems)
     if on_error == "raise" or problems.of_no_game:
         problems.raise_if_any()
@@ -94,6 +95,7 @@ def read_sparta_log(
         raise LogFormatError("the log holds no record")
     extras = _extra_columns(kept, made)
     header = header_of(made, options=dict(made.options) | {"bomb": bomb}, extra_columns=extras)
+    # "zero" or "keep": rewards of a bomb differ, so it is an option of the game
     columns = _columns(list(kept.values()), header, ludory_ids(order, sizes))
     return SpartaLog(header, columns, len(problems.bad_games - {TORN}), tuple(problems.texts), unknown)
 
@@ -132,6 +134,7 @@ def _hear(record: Record, given: dict[str, str | None], said: dict[str, str], ga
 def _take(record: Record, file: int, game: Game, games: Games, problems: Problems) -> None:
     id, t = record.content.get("game_id"), record.content.get("t")
     key = (file, id) if is_count(id, MOST_ID) else None
+    # without an id the problem belongs to no game
     place = f"{record.place}, game_id {shown(id)}, t {shown(t)}"
 
     def complain(field: str, got: object, allowed: str) -> None:
@@ -149,6 +152,7 @@ def _check_game(
     none, players = game.facts.num_actions, game.facts.players
     before: LoggedDecision | None = None
     for step in steps:
+        # a log of one seat has gaps; then every record must say what the other one did
         gap = step.t > 0 if before is None else step.t > before.t + 1
         if before is not None and step.t == before.t:
             problems.add(step.place, "t", f"{step.t} as in {before.place}", "once in a game", key)
@@ -158,6 +162,7 @@ def _check_game(
                 step.place, "seat", step.seat, f"{expected}, who follows seat {before.seat} at t {before.t}", key
             )
         elif gap and step.previous is None and key not in problems.bad_games:
+            # known already: one problem for a game is enough here
             missing = f"no record of t {0 if before is None else before.t + 1}..{step.t - 1}"
             problems.add(step.place, "t", missing, "no gap, or a record with prev_other_action after it", key)
         elif not gap and step.previous not in (None, expected := none if before is None else before.action):
@@ -178,6 +183,7 @@ def _check_masks(games: Games, game: Game, order: str, problems: Problems) -> No
     fits = fitting_orders(masks, seen, game.facts)
     if fits[order].all():
         return
+    # the order that fits all masks, to be named in the message
     other = next((name for name, fit in fits.items() if fit.all()), None)
     if other is not None:
         first = steps[int(fits[order].argmin())]
@@ -203,6 +209,7 @@ def _extra_columns(games: Games, game: Game) -> tuple[ExtraColumn, ...]:
 def _columns(games: list[list[LoggedDecision]], header: TrajectoryHeader, ids: NDArray[np.int64]) -> Columns:
     """All games with Ludory's action ids; `ids`: Ludory's id of every id in the file."""
     steps = [step for one in games for step in one]
+    # the id behind the last one stands for "none"
     ids_or_none = np.append(ids, len(ids))
     place_of = np.argsort(ids)  # Ludory's id -> id in the file
     masks = np.stack([step.mask for step in steps])[:, place_of]
@@ -244,14 +251,17 @@ def _value_known(steps: list[LoggedDecision]) -> bool:
 
 def _rewards(steps: list[LoggedDecision], players: int) -> NDArray[np.float32]:
     """Rewards from each step to the same seat's next one; the reward of every move goes to all seats."""
+    # with gaps rewards are missing; the returns that the records give stand in for them
     if _has_gap(steps) and _value_known(steps):
         to_come = np.array([step.value for step in steps] + [0.0])
     else:
         to_come = np.append(np.cumsum([step.reward for step in reversed(steps)])[::-1], 0.0)
+    # from the end: the next decision of each seat
     following, after = [len(steps)] * players, np.empty(len(steps))
     for number in reversed(range(len(steps))):
         after[number] = to_come[following[steps[number].seat]]
         following[steps[number].seat] = number
+    # what is to come now, less what is to come at the seat's next decision
     return (to_come[:-1] - after).astype(np.float32)
 
 
@@ -267,6 +277,7 @@ def _extras(
         step.previous if step.previous is not None else (none if before is None else before.action)
         for one in games
         for before, step in zip([None, *one[:-1]], one, strict=True)
+        # the move before, where the record does not repeat it
     ]
     blank, no_counts = np.full(none, np.nan, np.float32), np.zeros(none, np.int32)
     plain = [one.name for one in header.extra_columns if not one.size]

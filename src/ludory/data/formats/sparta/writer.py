@@ -51,6 +51,7 @@ def write_sparta_log(
             raise OptionError(f"{name}={value!r}: must be one of {', '.join(allowed)}")
     if not {"fireworks", "last_touched"} <= {segment.name for segment in header.observation.segments}:
         raise OptionError(f"{header.game}: these logs are of Hanabi; leave the format out, or record e.g. Hanabi2P-v0")
+    # before each record but the first, and behind each
     count, between, after = 0, *(("", "\n") if form == "jsonl" else (",\n", ""))
     with atomic_file(file, "w") as handle:
         handle.write("" if form == "jsonl" else "[")
@@ -78,6 +79,7 @@ def _records(header: TrajectoryHeader, tables: Iterable[pa.Table], legal: str) -
         extras = {name: table[name].to_pylist() for name in sizes}
         for row in range(len(columns.games)):
             more = {name: _field(values[row]) for name, values in extras.items()}
+            # lists of a decision that was not searched say nothing
             if "q" in more and set(more["q"]) == {None}:  # nothing was searched
                 more = {name: value for name, value in more.items() if not sizes[name]}
             yield {
@@ -106,11 +108,13 @@ class _Course(NamedTuple):
 def _course(columns: Columns, header: TrajectoryHeader) -> _Course:
     starts, steps = game_starts(columns.games), columns.steps
     ends = np.append(starts[1:], len(steps)) - 1
+    # shifted by one row; the first move of a game has none before it
     previous, last = np.roll(columns.actions[:, 0], 1), np.zeros(len(steps), bool)
     previous[starts], last[ends] = header.num_actions, True
     if (steps[starts] != 0).any() or (np.diff(steps)[~last[:-1]] != 1).any():
         raise DataError("a game of which not all moves are recorded has no rewards to write; leave it out")
     to_come, own = np.zeros(len(steps) + 1), np.zeros(header.players)
+    # rows hold rewards up to the seat's next decision; a record wants those of the move alone
     for row in reversed(range(len(steps))):  # rewards are shared, so future rewards of one seat are those of all
         if last[row]:
             own[:] = 0
@@ -130,6 +134,7 @@ def _field(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    # float32 has seven digits; more would be the digits of its float64
     """A number with the digits of its float32 value; None for NaN."""
     if isinstance(value, float | np.floating):
         return float(str(np.float32(value))) if np.isfinite(value) else None

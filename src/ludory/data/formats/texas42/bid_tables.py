@@ -136,6 +136,7 @@ def _wrong_figures(table: BidTable) -> Iterator[Check]:
             for j, bid in enumerate(BIDS):
                 yield outside(f"{name}_{decl}_{bid}", figure[k, j : j + 1], 0, 1)
     p, low, high = table.figures
+    # Wilson's interval holds the share itself, up to rounding
     for k, decl in enumerate(STRAIGHT):
         wrong = ~((low[k] <= p[k] + ROUNDING) & (p[k] <= high[k] + ROUNDING))
         bid = int(wrong.argmax())

@@ -129,6 +129,7 @@ def read_contracts(files: list[Path]) -> PlayedContracts:
 
 def _wrong_rows(table: pa.Table) -> Iterator[Check]:
     hands = rows_of_lists(table, "dealt").astype(np.int64)
+    # the masks together are all tiles, seven in each: then none is in two hands
     apart = (np.bitwise_count(hands) == 7).all(axis=1) & (np.bitwise_or.reduce(hands, axis=1) == (1 << TILES) - 1)
     yield "dealt", ~apart, hands, "four masks of 7 tiles each, every tile in one of them"
     yield outside("seed", np.asarray(table["seed"], np.int64), 0, (1 << 63) - 1)

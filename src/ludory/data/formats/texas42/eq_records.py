@@ -144,6 +144,7 @@ def write_eq(file: str | Path, game: EqGame) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
+    # the digest is of the tensors: safetensors itself has no checksum
     header = {"format": FORMAT, "version": VERSION} | game.header | {DIGEST: _digest(game.columns)}
     metadata = {HEADER: json.dumps(header, sort_keys=True)}  # one entry only: safetensors writes several in any order
     with atomic_file(file) as handle:
@@ -164,9 +165,11 @@ def read_eq(file: str | Path) -> EqGame:
         raise
     except (OSError, SafetensorError, ValueError) as error:
         raise DataError(f"{file} cannot be read ({error}): must be a file of `ludory texas42 eq`") from error
+    # files of older versions have none
     told = header.pop(DIGEST, None)
     game = EqGame(header, columns)
     check_game(game, file)
+    # checked last, so that a wrong value is named before damage is told
     if told not in (None, _digest(columns)):
         raise DataError(f"{file} is damaged: its tensors are not those that were written")
     return game
@@ -212,10 +215,13 @@ def check_game(game: EqGame, file: object) -> None:
             raise DataError(f"{file}: {name} is {got}, must be {kind} {(DECISIONS, *shape)}")
     _check_header(game.header, file)
     columns = game.columns
+    # modulo, so that a wrong slot does not break the check that finds it
     taken = np.take_along_axis(columns["legal_mask"], columns["action_taken"][:, None] % SLOTS, 1)[:, 0]
     checks = {
         "action_taken": taken & (columns["action_taken"] >= 0) & (columns["action_taken"] < SLOTS),
+        # -inf exactly where the tile may not be played
         "e_q_mean": (np.isfinite(columns["e_q_mean"]) == columns["legal_mask"]).all(axis=1),
+        # probabilities of each legal slot add up to 1, of others to 0
         "e_q_pdf": np.allclose(columns["e_q_pdf"].sum(axis=2), columns["legal_mask"], atol=1e-3, rtol=0),
         "ess": (columns["ess"] <= columns["n_samples"] * 1.001) & (columns["ess"] >= 0.999),
         "game_idx": columns["game_idx"] == game.header["seed"],
@@ -223,6 +229,7 @@ def check_game(game: EqGame, file: object) -> None:
         "train_mask": columns["train_mask"] == (split_of(game.header["seed"]) == "train"),
     }
     for name, (low, high) in RANGES.items():
+        # illegal means are -inf, which is in no range
         found = np.where(columns["legal_mask"], columns[name], low) if name == "e_q_mean" else columns[name]
         checks.setdefault(name, np.ones(DECISIONS, bool))
         inside = ((found >= low) & (found <= high)) | (np.isnan(found) if name in MAY_BE_UNKNOWN else False)
@@ -233,6 +240,7 @@ def check_game(game: EqGame, file: object) -> None:
             raise DataError(
                 f"{file}, decision {row}, {name}: {shown(columns[name][row].tolist())} is out of range or does not fit the legal slots"
             )
+    # each tile once: the 28 choices are a permutation of the deal
     if sorted(game.tiles) != list(range(TILES)):
         raise DataError(f"{file}: action_taken: the tiles played are not the 28 tiles of the deal")
 

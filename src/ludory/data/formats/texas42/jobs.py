@@ -63,10 +63,12 @@ def made_by(workers: Workers, names: Iterable[Name], make: Callable[[Path, Name]
         names: in the order in which they will be asked for; some may be left out.
         make: writes a file and returns the number of its rows; sent to the workers.
     """
+    # one copy of the names for the workers, one for what comes back
     asked, sent = tee(names)
     made = zip(asked, workers.map(partial(_made_elsewhere, make), sent), strict=True)
 
     def write(file: Path, name: Name) -> int:
+        # names are asked for in order, but some are made by other processes meanwhile
         found = next((one for other, one in made if other == name), None)
         if found is None:  # passed by already: another process was making it, and has died
             return make(file, name)
@@ -115,6 +117,7 @@ def fill(
         OutputError: the folder cannot be written to, or a file that was made or found has been removed or replaced. Recent files are
             checked after every new one, and all of them at the end.
     """
+    # what an earlier run left half-written
     for place in (Path(folder), *sorted(Path(folder).glob("*/"))):
         remove_temporaries(place)
     written = WrittenFiles()
@@ -127,6 +130,7 @@ def fill(
             kept += 1
             written.add(file)
             continue
+        # several processes share the folder: whoever has the claim makes the file
         with claimed(file) as ours:
             if not ours:
                 elsewhere += 1
@@ -150,6 +154,7 @@ def _is_there(file: Path, name: Name, check: Callable[[Path, Name], None], repla
         check(file, name)
     except DataError as error:
         if not replace:
+            # the message may have its own advice
             hint = "" if "--replace" in str(error) else "; --replace writes such files anew"
             raise DataError(f"{error}{hint}") from error
         return False

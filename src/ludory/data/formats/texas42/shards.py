@@ -109,6 +109,7 @@ def _in_groups(parts: Iterable[StateRows]) -> Iterator[StateRows]:
         number += len(part.states)
         if number >= ROW_GROUP:
             rows = _joined(waiting)
+            # the rest waits for the next part
             whole = number - number % ROW_GROUP
             yield StateRows(rows.states[:whole], rows.values[:whole], rows.q[:whole])
             waiting, number = [StateRows(rows.states[whole:], rows.values[whole:], rows.q[whole:])], number - whole
@@ -152,6 +153,7 @@ def _checked_info(file: str, name: ShardName, told: dict[str, str], rows: int, c
     if name.opp_seed is not None:
         wanted["opp_seed"] = str(name.opp_seed)
     for key, value in wanted.items():
+        # the oracle's own files lack these
         found = told.get(key, value if key in ("deal", "opp_seed") else "no such metadata")
         if found != value:
             raise DataError(Problem(file, None, key, found, f"{value}, as the file's name says"))
@@ -161,6 +163,7 @@ def _checked_info(file: str, name: ShardName, told: dict[str, str], rows: int, c
         if key in told and not (told[key].isdecimal() and len(told[key]) < 20):
             raise DataError(Problem(file, None, key, told[key][:40], "an integer of at least 0"))
     states, most = (int(told[key]) if key in told else None for key in ("states", "max_states"))
+    # a limited file holds as many states as the limit allows, or all
     expected = states if most is None or states is None else min(states, most)
     if rows == 0 or (expected is not None and rows != expected):
         raise DataError(Problem(file, None, "rows", str(rows), f"{expected or 'at least 1'}: a whole shard"))
@@ -185,6 +188,7 @@ def read_shard(file: str | Path) -> Iterator[StateRows]:
             refuse_nulls(file, first_row, table)
             columns = [column.to_numpy() for column in table.columns]
             rows = StateRows(columns[0], columns[1], np.stack(columns[2:], axis=1))
+            # across row groups, too: `last` is the last state of the group before
             refuse_wrong_rows(file, first_row, _wrong_rows(rows, last))
             yield rows
             first_row += len(rows.states)
