@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ludory.agents import ONE_MORE, Agent, DrawingAgent, uniforms
 from ludory.envs import Array, Engine, Game, Memory
+from ludory.envs.pokemon.columns import GENERATION_AT
 from ludory.envs.pokemon.dex import STATUS, TARGETS, dex
 from ludory.envs.pokemon.vocab import vocabulary
 from ludory.errors import OptionError
 
 from .heuristics import (
-    FIELD,
     FIRST_GIMMICK,
     NOBODY,
     MoveTables,
@@ -29,8 +29,6 @@ from .heuristics import (
     strongest_choices,
 )
 
-GENERATION = 49
-"""Column of `field` that holds the generation / 9."""
 HAZARDS = {"stealthrock": 1, "spikes": 2, "toxicspikes": 3, "stickyweb": 4, "rapidspin": -1, "defog": -1}
 """What `MoveTables.hazard` says about a move; all others are 0."""
 
@@ -160,7 +158,7 @@ class SimpleHeuristicsBot(PokemonBot):
 
 
 class GreedyDamageBot(PokemonBot):
-    """The move of largest column 13 of `moves` (damage by type chart); leaves only if no legal move does damage."""
+    """The move of largest `MOVE_DAMAGE`; leaves only if no legal move does damage."""
 
     name = "pokemon/greedy-damage"
 
@@ -231,7 +229,7 @@ def move_tables(gen: int) -> MoveTables:
 
 
 def _generation(seen: NDArray[np.float32]) -> int:
-    return round(float(seen[0, FIELD + GENERATION]) * 9)
+    return round(float(seen[0, GENERATION_AT]) * 9)
 
 
 def _positions(engine: Engine, rows: NDArray[Any], seat: int) -> NDArray[np.int64]:

@@ -14,14 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs import cached_kernel, kernel
+from ludory.envs.pokemon.columns import (
+    IDS,
+    MOVE_DAMAGE,
+    MOVE_IDS_AT,
+    MOVE_NUMBERS,
+    MOVES_AT,
+    POKEMON_ACTIVE,
+    POKEMON_AT,
+    POKEMON_BASE_STATS,
+    POKEMON_EXISTS,
+    POKEMON_FAINTED,
+    POKEMON_HP,
+    POKEMON_NUMBERS,
+    POKEMON_STAGES,
+    POKEMON_STATS,
+    SIDE_NUMBERS,
+    SIDES_AT,
+    TERA_ID,
+    TYPE_1_ID,
+    TYPE_2_ID,
+)
 
-IDS, MOVE_IDS, POKEMON, MOVES, FIELD = 0, 144, 152, 684, 860
-ID_COLUMNS, POKEMON_COLUMNS, MOVE_COLUMNS = 12, 40, 22
-TYPE_1, TYPE_2, TERA_TYPE = 3, 4, 5
-ACTIVE, FAINTED, HP, HP_EXACT, BASE_STATS, STATS, STAGES = 2, 3, 4, 5, 7, 13, 19
 ATK, DEF, SPA, SPD, SPE = 1, 2, 3, 4, 5
-DAMAGE = 13
-OWN_SIDE, FOE_SIDE, SIDE_COLUMNS = 20, 34, 14
 FIRST_SWITCH, FIRST_GIMMICK = 4, 10
 NO_ROW = -1
 """There is no such Pokémon, for example no active one before the first turn."""
@@ -56,20 +71,20 @@ class MoveTables(NamedTuple):
 @kernel
 def pokemon(row, mon, column):
     """One of the 40 numbers of Pokémon `mon` (0-5 own, 6-11 the foe's)."""
-    return float(row[POKEMON + mon * POKEMON_COLUMNS + column])
+    return float(row[POKEMON_AT + mon * POKEMON_NUMBERS + column])
 
 
 @kernel
 def type_of(row, mon, column):
     """Id of a type of Pokémon `mon`."""
-    return int(row[IDS + mon * ID_COLUMNS + column])
+    return int(row[mon * IDS + column])
 
 
 @kernel
 def active(row, first):
     """Row of the active Pokémon among the six from `first` on, `NO_ROW` if there is none."""
     for mon in range(first, first + 6):
-        if row[POKEMON + mon * POKEMON_COLUMNS + ACTIVE] > 0:
+        if row[POKEMON_AT + mon * POKEMON_NUMBERS + POKEMON_ACTIVE] > 0:
             return mon
     return NO_ROW
 
@@ -77,7 +92,7 @@ def active(row, first):
 @kernel
 def effectiveness(row, tables, attack, mon):
     """Multiplier of the type `attack` on Pokémon `mon`, by the type chart alone."""
-    first, second = type_of(row, mon, TYPE_1), type_of(row, mon, TYPE_2)
+    first, second = type_of(row, mon, TYPE_1_ID), type_of(row, mon, TYPE_2_ID)
     factor = tables.chart[attack, first] if first > 1 else 1.0
     if second > 1 and second != first:
         factor *= tables.chart[attack, second]
@@ -88,7 +103,7 @@ def effectiveness(row, tables, attack, mon):
 def best_effectiveness(row, tables, attacker, defender):
     """Best multiplier of the attacker's own types on the defender."""
     best = -1.0
-    for column in range(TYPE_1, TYPE_2 + 1):
+    for column in (TYPE_1_ID, TYPE_2_ID):
         attack = type_of(row, attacker, column)
         if attack > 1:
             best = max(best, effectiveness(row, tables, attack, defender))
@@ -98,7 +113,7 @@ def best_effectiveness(row, tables, attacker, defender):
 @kernel
 def hp_fraction(row, mon):
     """Hit points as the protocol gives them: whole percents where the exact number is hidden."""
-    fraction = pokemon(row, mon, HP)
+    fraction = pokemon(row, mon, POKEMON_HP)
     percents = round(fraction * 100.0)
     return percents / 100.0 if abs(fraction * 100.0 - percents) < 1e-4 else fraction
 
@@ -107,7 +122,7 @@ def hp_fraction(row, mon):
 def matchup(row, tables, own, foe):
     """How well Pokémon `own` stands against `foe`: types, speed and hit points."""
     score = best_effectiveness(row, tables, own, foe) - best_effectiveness(row, tables, foe, own)
-    speed, foes = pokemon(row, own, BASE_STATS + SPE), pokemon(row, foe, BASE_STATS + SPE)
+    speed, foes = pokemon(row, own, POKEMON_BASE_STATS + SPE), pokemon(row, foe, POKEMON_BASE_STATS + SPE)
     if speed > foes:
         score += 0.1
     elif speed < foes:
@@ -119,7 +134,7 @@ def matchup(row, tables, own, foe):
 @kernel
 def stage(row, mon, stat):
     """Stages -6..6 of `stat` (ATK to SPE)."""
-    return round(pokemon(row, mon, STAGES + stat - ATK) * 6)
+    return round(pokemon(row, mon, POKEMON_STAGES + stat - ATK) * 6)
 
 
 @kernel
@@ -127,7 +142,7 @@ def stat_estimate(row, mon, stat):
     """A stat of level 100 without effort, times a stage factor in which +1 counts as 2, as in the original."""
     stages = stage(row, mon, stat)
     factor = (2 + stages) / 2 if stages > 1 else 2 / (2 - stages)
-    return (2 * round(pokemon(row, mon, BASE_STATS + stat) * 255) + 36) * factor
+    return (2 * round(pokemon(row, mon, POKEMON_BASE_STATS + stat) * 255) + 36) * factor
 
 
 @kernel
@@ -154,7 +169,7 @@ def should_leave(row, mask, tables, own, foe):
         return False
     if stage(row, own, DEF) <= -3 or stage(row, own, SPD) <= -3:
         return True
-    attack, special = pokemon(row, own, STATS + ATK), pokemon(row, own, STATS + SPA)
+    attack, special = pokemon(row, own, POKEMON_STATS + ATK), pokemon(row, own, POKEMON_STATS + SPA)
     if stage(row, own, ATK) <= -3 and attack >= special:
         return True
     if stage(row, own, SPA) <= -3 and attack <= special:
@@ -167,14 +182,14 @@ def hazard_choice(row, mask, tables):
     """First move of the menu that sets a missing hazard or removes hazards, where the original does so."""
     own_left, foes_left = 0, 6
     for mon in range(6):
-        own_left += pokemon(row, mon, 0) > 0 and pokemon(row, mon, FAINTED) == 0
-        foes_left -= pokemon(row, 6 + mon, FAINTED) > 0
+        own_left += pokemon(row, mon, POKEMON_EXISTS) > 0 and pokemon(row, mon, POKEMON_FAINTED) == 0
+        foes_left -= pokemon(row, 6 + mon, POKEMON_FAINTED) > 0
     burdened = False
-    for column in range(OWN_SIDE, OWN_SIDE + SIDE_COLUMNS):
-        burdened |= row[FIELD + column] > 0
+    for column in range(SIDES_AT, SIDES_AT + SIDE_NUMBERS):
+        burdened |= row[column] > 0
     for place in range(4):
-        kind = tables.hazard[int(row[MOVE_IDS + place])] if mask[place] else 0
-        if kind > 0 and foes_left >= 3 and row[FIELD + FOE_SIDE + kind - 1] == 0:
+        kind = tables.hazard[int(row[MOVE_IDS_AT + place])] if mask[place] else 0
+        if kind > 0 and foes_left >= 3 and row[SIDES_AT + SIDE_NUMBERS + kind - 1] == 0:
             return place
         if kind == HAZARD_REMOVER and burdened and own_left >= 2:
             return place
@@ -185,7 +200,7 @@ def hazard_choice(row, mask, tables):
 def setup_choice(row, mask, tables, own):
     """First move of the menu that raises its user's stages by two or more in sum, unless they are at their maximum."""
     for place in range(4):
-        move = int(row[MOVE_IDS + place])
+        move = int(row[MOVE_IDS_AT + place])
         total, least = 0, 6
         for stat in range(7):
             raised = tables.raises[move, stat]
@@ -206,9 +221,9 @@ def best_attack(row, mask, tables, own, foe):
     for place in range(4):
         if not mask[place]:
             continue
-        move = int(row[MOVE_IDS + place])
+        move = int(row[MOVE_IDS_AT + place])
         attack = tables.type[move]
-        same = attack > 1 and (attack == type_of(row, own, TYPE_1) or attack == type_of(row, own, TYPE_2))
+        same = attack > 1 and (attack == type_of(row, own, TYPE_1_ID) or attack == type_of(row, own, TYPE_2_ID))
         score = tables.power[move] * (1.5 if same else 1.0)
         score *= physical if tables.category[move] == PHYSICAL else special
         score *= tables.accuracy[move] * tables.hits[move] * effectiveness(row, tables, attack, foe)
@@ -223,7 +238,7 @@ def worth_dynamax(row, tables, own, foe):
     healthy, left = 0, 0
     for mon in range(6):
         healthy += hp_fraction(row, mon) == 1
-        left += pokemon(row, mon, 0) > 0 and pokemon(row, mon, FAINTED) == 0
+        left += pokemon(row, mon, POKEMON_EXISTS) > 0 and pokemon(row, mon, POKEMON_FAINTED) == 0
     full = hp_fraction(row, own) == 1
     if full and (healthy == 1 or (hp_fraction(row, foe) == 1 and matchup(row, tables, own, foe) > 0)):
         return True
@@ -233,11 +248,11 @@ def worth_dynamax(row, tables, own, foe):
 @kernel
 def worth_terastallizing(row, tables, own, foe, move):
     """Multiplier of the move's type on the foe, times defence after over defence before, is more than 1."""
-    tera = type_of(row, own, TERA_TYPE)
+    tera = type_of(row, own, TERA_ID)
     if tera <= 1:
         return False
     before, after = 1e9, 1e9
-    for column in range(TYPE_1, TYPE_2 + 1):
+    for column in (TYPE_1_ID, TYPE_2_ID):
         attack = type_of(row, foe, column)
         if attack > 1:
             now, then = effectiveness(row, tables, attack, own), tables.chart[attack, tera]
@@ -254,7 +269,7 @@ def with_gimmick(row, mask, tables, own, foe, place, gen, terastallizes):
         return place
     if gen == 8 and worth_dynamax(row, tables, own, foe):
         return action
-    if gen == 9 and terastallizes and worth_terastallizing(row, tables, own, foe, int(row[MOVE_IDS + place])):
+    if gen == 9 and terastallizes and worth_terastallizing(row, tables, own, foe, int(row[MOVE_IDS_AT + place])):
         return action
     return place
 
@@ -287,12 +302,12 @@ def heuristic_choice(row, mask, order, tables, gen, sets_up, terastallizes):
 
 @kernel
 def greedy_choice(row, mask, order, tables):
-    """Move of largest `moves` column 13; if all are 0, or there is no menu, the switch of best match-up; else the first move."""
+    """Move of largest `MOVE_DAMAGE`; if all are 0, or there is no menu, the switch of best match-up; else the first move."""
     best, choice, first = 0.0, NOBODY, NOBODY
     for place in range(4):
         if mask[place]:
             first = place if first == NOBODY else first
-            damage = row[MOVES + place * MOVE_COLUMNS + DAMAGE]
+            damage = row[MOVES_AT + place * MOVE_NUMBERS + MOVE_DAMAGE]
             if damage > best:
                 best, choice = damage, place
     foe = active(row, 6)
@@ -321,7 +336,7 @@ def strongest_choices(rows, masks, tables, actions):
     for i in range(len(rows)):
         best, actions[i] = -1.0, NOBODY
         for place in range(4):
-            power = tables.power[int(rows[i, MOVE_IDS + place])]
+            power = tables.power[int(rows[i, MOVE_IDS_AT + place])]
             if masks[i, place] and power > best:
                 best, actions[i] = power, place
 

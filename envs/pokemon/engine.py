@@ -123,7 +123,7 @@ class PokemonEngine(PooledEngine):
             "positions": ArraySpec((len(SEATS), SLOTS), "int8"),
         }
         if self._lane.tracked and self._lane.observation != "entity":
-            from .observation import ENTITY_SIZE
+            from .columns import ENTITY_SIZE
 
             extra["entity"] = ArraySpec((len(SEATS), ENTITY_SIZE), "float32")
         return ProcessPool(

@@ -14,12 +14,95 @@ import numpy as np
 
 from ludory.envs import ObservationSpec, batch_kernel, flat_segments
 
+from .columns import (
+    ABILITY_ID,
+    CAN_SWITCH_AT,
+    ENTITY_PARTS,
+    ENTITY_SIZE,
+    FLAG_FIELDS,
+    FOES_SEEN_AT,
+    FORCED_AT,
+    GENERATION_AT,
+    IDS,
+    ITEM_ID,
+    LAST_MOVE_ID,
+    MOVE_ACCURACY,
+    MOVE_DAMAGE,
+    MOVE_DISABLED,
+    MOVE_EFFECTIVENESS,
+    MOVE_FLAGS,
+    MOVE_IDS_AT,
+    MOVE_IMMUNE,
+    MOVE_KNOWN,
+    MOVE_LEGAL,
+    MOVE_NUMBERS,
+    MOVE_PHYSICAL,
+    MOVE_POWER,
+    MOVE_PP,
+    MOVE_PRIORITY,
+    MOVE_SAME_TYPE,
+    MOVE_SPECIAL,
+    MOVE_STATUS,
+    MOVES_AT,
+    MOVES_ID,
+    OFFERED_AT,
+    POKEMON,
+    POKEMON_ACTIVE,
+    POKEMON_AT,
+    POKEMON_BASE_STATS,
+    POKEMON_BEST,
+    POKEMON_BEST_AGAINST,
+    POKEMON_EXISTS,
+    POKEMON_FAINTED,
+    POKEMON_FEMALE,
+    POKEMON_FIELD_TURNS,
+    POKEMON_GIMMICK,
+    POKEMON_HAZARDS,
+    POKEMON_HP,
+    POKEMON_HP_EXACT,
+    POKEMON_ITEM_LOST,
+    POKEMON_KNOWN_MOVES,
+    POKEMON_LEVEL,
+    POKEMON_MALE,
+    POKEMON_MAYBE_TRAPPED,
+    POKEMON_NUMBERS,
+    POKEMON_SEEN,
+    POKEMON_STAGES,
+    POKEMON_STATS,
+    POKEMON_STATUS_TURNS,
+    POKEMON_TERASTALLIZED,
+    POKEMON_TRANSFORMED,
+    POKEMON_TRAPPED,
+    PREVIEW_AT,
+    REDECISION_AT,
+    ROOMS_AT,
+    SEAT_AT,
+    SIDE_NUMBERS,
+    SIDES_AT,
+    SPECIES_ID,
+    SPENT_AT,
+    STATUS_ID,
+    TEAM_SIZES_AT,
+    TERA_ID,
+    TERRAIN_AT,
+    TERRAIN_TURNS_AT,
+    TURN_AT,
+    TYPE_1_ID,
+    TYPE_2_ID,
+    UNFAINTED_AT,
+    VOLATILE_AT,
+    VOLATILE_NUMBERS,
+    WAIT_AT,
+    WEATHER_AT,
+    WEATHER_TURNS_AT,
+)
 from .dex import SPECIAL, STATUS, TARGETS, dex
 from .tracker import Tracker
 from .tracker.layout import (
     ABILITY,
     ACTIVE,
     ACTIVE_ROW,
+    CHOICE_LOCK,
     DISABLED_MOVE,
     EXISTS,
     FAINTED,
@@ -44,9 +127,11 @@ from .tracker.layout import (
     NUM_MOVES,
     NUM_TEMPORARY,
     OFFERED,
+    PERISH,
     PP,
     PP_MAX,
     PREVIEW,
+    PROTECT,
     ROOM,
     ROW,
     SEAT,
@@ -55,6 +140,7 @@ from .tracker.layout import (
     SIDE_SIZE,
     SPECIES,
     SPENT,
+    SPIKES,
     STAGES,
     STATS,
     STATUS_TURNS,
@@ -64,6 +150,7 @@ from .tracker.layout import (
     TERASTALLIZED,
     TERRAIN,
     TERRAIN_TURNS,
+    TOXIC_SPIKES,
     TRANSFORMED,
     TRAPPED,
     TURN,
@@ -75,35 +162,13 @@ from .tracker.layout import (
     WEATHER,
     WEATHER_TURNS,
 )  # fmt: skip
-from .tracker.layout import STATUS as STATUS_ID
+from .tracker.layout import STATUS as TRACKED_STATUS
 from .vocab import vocabulary
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ENCODER_VERSION = 1
 """Part of the key of cached observations; grows when a number changes its meaning."""
-POKEMON = 12
-IDS = 12
-POKEMON_NUMBERS = 40
-VOLATILE_NUMBERS = 26
-MOVE_ROWS = 8
-MOVE_NUMBERS = 22
-FIELD_NUMBERS = 72
-ENTITY_PARTS = {
-    "ids": POKEMON * IDS,
-    "move_ids": MOVE_ROWS,
-    "pokemon": POKEMON * POKEMON_NUMBERS,
-    "volatile": 2 * VOLATILE_NUMBERS,
-    "moves": MOVE_ROWS * MOVE_NUMBERS,
-    "field": FIELD_NUMBERS,
-}
-"""Segments of `entity` and their lengths."""
-MOVE_IDS_AT = POKEMON * IDS
-POKEMON_AT = MOVE_IDS_AT + MOVE_ROWS
-VOLATILE_AT = POKEMON_AT + POKEMON * POKEMON_NUMBERS
-MOVES_AT = VOLATILE_AT + 2 * VOLATILE_NUMBERS
-FIELD_AT = MOVES_AT + MOVE_ROWS * MOVE_NUMBERS
-ENTITY_SIZE = FIELD_AT + FIELD_NUMBERS
 TYPES = 20
 """Places of a multi-hot of types: unknown, then all."""
 STATUSES = 8
@@ -121,8 +186,6 @@ SEED41_SIZE = sum(SEED41_PARTS.values())
 # Columns of the kernel's table of moves.
 _TYPE, _CATEGORY, _POWER, _ACCURACY, _PRIORITY, _AIMED = range(6)
 _FLAGS = 6
-_FLAG_FIELDS = ("recoil", "heals", "raises_self", "lowers_target", "status", "hazard", "pivot", "protect")
-"""Columns 14 to 21 of an observed move."""
 _UNAIMED = {"self", "foeSide", "allySide", "all", "adjacentAlly", "adjacentAllyOrSelf", "allies", "allyTeam"}
 
 # Places of ids that the kernel knows by name.
@@ -156,7 +219,7 @@ def _tables(gen: int) -> tuple[Array, Array, Array, Array]:
     table = dex(gen)
     aimed = np.array([name not in _UNAIMED for name in TARGETS])[table.move_target]
     hazard = table.move_hazard_set | table.move_hazard_clear
-    flags = [hazard if name == "hazard" else getattr(table, f"move_{name}") > 0 for name in _FLAG_FIELDS]
+    flags = [hazard if name == "hazard" else getattr(table, f"move_{name}") > 0 for name in FLAG_FIELDS]
     columns = [
         table.move_type,
         table.move_category,
@@ -248,16 +311,16 @@ def _write_known_moves(v: Array, start: int, alpha: bool, out: Array, at: int, r
 @batch_kernel
 def _write_ids(v: Array, row: int, alpha: bool, out: Array) -> None:
     start, at = row * ROW, row * IDS
-    out[at] = v[start + SPECIES]
-    out[at + 1] = v[start + ABILITY]
-    out[at + 2] = v[start + ITEM]
-    out[at + 3] = v[start + TYPE_1]
-    out[at + 4] = v[start + TYPE_2]
-    out[at + 5] = v[start + TERA]
-    out[at + 6] = v[start + STATUS_ID]
-    out[at + 7] = v[start + LAST_MOVE]
+    out[at + SPECIES_ID] = v[start + SPECIES]
+    out[at + ABILITY_ID] = v[start + ABILITY]
+    out[at + ITEM_ID] = v[start + ITEM]
+    out[at + TYPE_1_ID] = v[start + TYPE_1]
+    out[at + TYPE_2_ID] = v[start + TYPE_2]
+    out[at + TERA_ID] = v[start + TERA]
+    out[at + STATUS_ID] = v[start + TRACKED_STATUS]
+    out[at + LAST_MOVE_ID] = v[start + LAST_MOVE]
     own = row < 6 and v[start + NUM_MOVES] > 0 and v[start + STATS] > 0  # a request has named all of its moves
-    _write_known_moves(v, start, alpha, out, at + 8, 1 if own else 0)
+    _write_known_moves(v, start, alpha, out, at + MOVES_ID, 1 if own else 0)
 
 
 @batch_kernel
@@ -288,50 +351,50 @@ def _hazards(v: Array, row: int, chart: Array, special: Array) -> float:
     flies = one == special[_FLYING] or two == special[_FLYING] or v[start + ABILITY] == special[_LEVITATE]
     flies = flies or v[start + ITEM] == special[_BALLOON]
     # gravity brings everybody down
-    if v[side + 1] and (not flies or v[ROOM + 1]):
+    if v[side + SPIKES] and (not flies or v[ROOM + 1]):
         # 1/8, 1/6 and 1/4 for one to three layers of Spikes
-        share += 1 / (10 - 2 * v[side + 1])
+        share += 1 / (10 - 2 * v[side + SPIKES])
     return min(1.0, share)
 
 
 @batch_kernel
 def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, special: Array) -> None:
     start, at = row * ROW, POKEMON_AT + row * POKEMON_NUMBERS
-    out[at] = 1
-    out[at + 1] = v[start + SEEN]
-    out[at + 2] = v[start + ACTIVE]
-    out[at + 3] = v[start + FAINTED]
+    out[at + POKEMON_EXISTS] = 1
+    out[at + POKEMON_SEEN] = v[start + SEEN]
+    out[at + POKEMON_ACTIVE] = v[start + ACTIVE]
+    out[at + POKEMON_FAINTED] = v[start + FAINTED]
     # in hp where it is known exactly, else in percent; as a share it is the same
-    out[at + 4] = _clip(v[start + HP] / max(1, v[start + HP_MAX]))
-    out[at + 5] = v[start + HP_EXACT]
-    out[at + 6] = _clip(v[start + LEVEL] / 100)
+    out[at + POKEMON_HP] = _clip(v[start + HP] / max(1, v[start + HP_MAX]))
+    out[at + POKEMON_HP_EXACT] = v[start + HP_EXACT]
+    out[at + POKEMON_LEVEL] = _clip(v[start + LEVEL] / 100)
     for k in range(6):
-        out[at + 7 + k] = _clip(stats[v[start + SPECIES], k])
-        out[at + 13 + k] = _clip(v[start + STATS + k] / 500)
+        out[at + POKEMON_BASE_STATS + k] = _clip(stats[v[start + SPECIES], k])
+        out[at + POKEMON_STATS + k] = _clip(v[start + STATS + k] / 500)
     for k in range(7):
-        out[at + 19 + k] = v[start + STAGES + k] / 6
-    out[at + 26] = _clip(max(0, v[start + STATUS_TURNS]) / 8)
-    out[at + 27] = _clip(v[start + FIELD_TURNS] / 8)
+        out[at + POKEMON_STAGES + k] = v[start + STAGES + k] / 6
+    out[at + POKEMON_STATUS_TURNS] = _clip(max(0, v[start + STATUS_TURNS]) / 8)
+    out[at + POKEMON_FIELD_TURNS] = _clip(v[start + FIELD_TURNS] / 8)
     if row < 6 and v[start + ACTIVE]:
-        out[at + 28] = v[TRAPPED]
+        out[at + POKEMON_TRAPPED] = v[TRAPPED]
         # only the own active one: requests say nothing of the foe
-        out[at + 29] = v[MAYBE_TRAPPED]
-    out[at + 30] = v[start + TERASTALLIZED]
-    out[at + 31] = v[start + GIMMICK]
-    out[at + 32] = v[start + TRANSFORMED]
-    out[at + 33] = v[start + ITEM_LOST]
+        out[at + POKEMON_MAYBE_TRAPPED] = v[MAYBE_TRAPPED]
+    out[at + POKEMON_TERASTALLIZED] = v[start + TERASTALLIZED]
+    out[at + POKEMON_GIMMICK] = v[start + GIMMICK]
+    out[at + POKEMON_TRANSFORMED] = v[start + TRANSFORMED]
+    out[at + POKEMON_ITEM_LOST] = v[start + ITEM_LOST]
     count = v[start + NUM_TEMPORARY]
-    out[at + 34] = (count if count else v[start + NUM_MOVES]) / 4
-    out[at + 35] = v[start + GENDER] == 1
-    out[at + 36] = v[start + GENDER] == 2
+    out[at + POKEMON_KNOWN_MOVES] = (count if count else v[start + NUM_MOVES]) / 4
+    out[at + POKEMON_MALE] = v[start + GENDER] == 1
+    out[at + POKEMON_FEMALE] = v[start + GENDER] == 2
     if v[start + SPECIES] == 0:
         return
-    out[at + 37] = _hazards(v, row, chart, special)
+    out[at + POKEMON_HAZARDS] = _hazards(v, row, chart, special)
     # unknown species have no types to compare with
     opposing = v[ACTIVE_ROW + (1 if row < 6 else 0)]
     if opposing >= 0:
-        out[at + 38] = _best(v, start, opposing * ROW, chart) / 4
-        out[at + 39] = _best(v, opposing * ROW, start, chart) / 4
+        out[at + POKEMON_BEST] = _best(v, start, opposing * ROW, chart) / 4
+        out[at + POKEMON_BEST_AGAINST] = _best(v, opposing * ROW, start, chart) / 4
 
 
 @batch_kernel
@@ -339,12 +402,12 @@ def _write_volatile(v: Array, side: int, out: Array, special: Array) -> None:
     start, at = VOLATILE + side * VOLATILE_SIZE, VOLATILE_AT + side * VOLATILE_NUMBERS
     for k in range(VOLATILE_NUMBERS):
         # counters up to 3; the other columns are flags
-        out[at + k] = _clip(v[start + k] / 3 if k in (9, 15) else v[start + k])
+        out[at + k] = _clip(v[start + k] / 3 if k in (PERISH, PROTECT) else v[start + k])
     active = v[ACTIVE_ROW + side] * ROW
     if active >= 0 and not v[active + FAINTED] and v[active + LAST_MOVE] > 1 and not v[active + GIMMICK]:
         item = v[active + ITEM]
         # a Choice item locks into the last move, unless a gimmick is on
-        out[at + 20] = item == special[_BAND] or item == special[_SPECS] or item == special[_SCARF]
+        out[at + CHOICE_LOCK] = item == special[_BAND] or item == special[_SPECS] or item == special[_SCARF]
 
 
 @batch_kernel
@@ -356,9 +419,9 @@ def _write_moves(v: Array, mask: Array, alpha: bool, out: Array, moves: Array, c
         at = MOVES_AT + k * MOVE_NUMBERS
         # 1: no such place in the menu
         if v[MENU + k] != 1:
-            out[at + 1] = mask[k]
-            out[at + 2] = v[MENU + MENU_DISABLED + k]
-            out[at + 5] = _clip(v[MENU + MENU_PP + k] / max(1, v[MENU + MENU_PP_MAX + k]))
+            out[at + MOVE_LEGAL] = mask[k]
+            out[at + MOVE_DISABLED] = v[MENU + MENU_DISABLED + k]
+            out[at + MOVE_PP] = _clip(v[MENU + MENU_PP + k] / max(1, v[MENU + MENU_PP_MAX + k]))
             _write_move(v, v[MENU + k], own, foe, out, at, moves, chart)
     if foe < 0:
         return
@@ -367,10 +430,10 @@ def _write_moves(v: Array, mask: Array, alpha: bool, out: Array, moves: Array, c
     disabled = v[VOLATILE + VOLATILE_SIZE + DISABLED_MOVE]
     for k in range(count):
         move, at = int(out[MOVE_IDS_AT + 4 + k]), MOVES_AT + (4 + k) * MOVE_NUMBERS
-        out[at + 2] = move == disabled
+        out[at + MOVE_DISABLED] = move == disabled
         for place in range(foe + block, foe + block + 4):
             if v[place] == move:
-                out[at + 5] = _clip(v[place + PP] / max(1, v[place + PP_MAX]))
+                out[at + MOVE_PP] = _clip(v[place + PP] / max(1, v[place + PP_MAX]))
         _write_move(v, move, foe, own, out, at, moves, chart)
 
 
@@ -385,61 +448,60 @@ def _write_move(v: Array, move: int, user: int, target: int, out: Array, at: int
         # what is aimed at the field or the user has no effectiveness
         effectiveness = chart[kind, v[target + TYPE_1]] * chart[kind, v[target + TYPE_2]]
     same = user >= 0 and (v[user + TYPE_1] == kind or v[user + TYPE_2] == kind)
-    out[at] = 1
-    out[at + 3] = _clip(power / 150)
-    out[at + 4] = moves[move, _ACCURACY]
-    out[at + 6] = _clip(moves[move, _PRIORITY] / 5)
-    out[at + 7] = category == 0
-    out[at + 8] = category == SPECIAL
-    out[at + 9] = category == STATUS
-    out[at + 10] = same
-    out[at + 11] = _clip(effectiveness / 4)
-    out[at + 12] = effectiveness == 0
+    out[at + MOVE_KNOWN] = 1
+    out[at + MOVE_POWER] = _clip(power / 150)
+    out[at + MOVE_ACCURACY] = moves[move, _ACCURACY]
+    out[at + MOVE_PRIORITY] = _clip(moves[move, _PRIORITY] / 5)
+    out[at + MOVE_PHYSICAL] = category == 0
+    out[at + MOVE_SPECIAL] = category == SPECIAL
+    out[at + MOVE_STATUS] = category == STATUS
+    out[at + MOVE_SAME_TYPE] = same
+    out[at + MOVE_EFFECTIVENESS] = _clip(effectiveness / 4)
+    out[at + MOVE_IMMUNE] = effectiveness == 0
     # a rough expectation of the damage; 600 is 150 times an effectiveness of 4
-    out[at + 13] = _clip(power * moves[move, _ACCURACY] * (1.5 if same else 1.0) * effectiveness / 600)
-    for k in range(8):
-        out[at + 14 + k] = moves[move, _FLAGS + k]
+    out[at + MOVE_DAMAGE] = _clip(power * moves[move, _ACCURACY] * (1.5 if same else 1.0) * effectiveness / 600)
+    for k in range(len(FLAG_FIELDS)):
+        out[at + MOVE_FLAGS + k] = moves[move, _FLAGS + k]
 
 
 @batch_kernel
 def _write_field(v: Array, mask: Array, wait: bool, redecision: bool, out: Array) -> None:
-    at = FIELD_AT
-    out[at + v[WEATHER]] = 1
-    out[at + 9] = _clip(v[WEATHER_TURNS] / 8)
-    out[at + 10 + v[TERRAIN]] = 1
-    out[at + 15] = _clip(v[TERRAIN_TURNS] / 8)
+    out[WEATHER_AT + v[WEATHER]] = 1
+    out[WEATHER_TURNS_AT] = _clip(v[WEATHER_TURNS] / 8)
+    out[TERRAIN_AT + v[TERRAIN]] = 1
+    out[TERRAIN_TURNS_AT] = _clip(v[TERRAIN_TURNS] / 8)
     for k in range(4):
-        out[at + 16 + k] = v[ROOM + k]
+        out[ROOMS_AT + k] = v[ROOM + k]
     for side in range(2):
-        start, to = SIDE + side * SIDE_SIZE, at + 20 + 14 * side
-        for k in range(14):
+        start, to = SIDE + side * SIDE_SIZE, SIDES_AT + SIDE_NUMBERS * side
+        for k in range(SIDE_NUMBERS):
             out[to + k] = v[start + k] > 0
         # layers instead of flags
-        out[to + 1] = v[start + 1] / 3
-        out[to + 2] = v[start + 2] / 2
-    out[at + 48] = _clip(v[TURN] / 100)
-    out[at + 49] = v[GENERATION] / 9
-    out[at + 50] = v[PREVIEW]
-    out[at + 51] = v[FORCED]
-    out[at + 52] = wait or v[WAITING]
-    out[at + 53] = redecision
+        out[to + SPIKES] = v[start + SPIKES] / 3
+        out[to + TOXIC_SPIKES] = v[start + TOXIC_SPIKES] / 2
+    out[TURN_AT] = _clip(v[TURN] / 100)
+    out[GENERATION_AT] = v[GENERATION] / 9
+    out[PREVIEW_AT] = v[PREVIEW]
+    out[FORCED_AT] = v[FORCED]
+    out[WAIT_AT] = wait or v[WAITING]
+    out[REDECISION_AT] = redecision
     for k in range(4):
-        out[at + 54 + k] = v[OFFERED + k]
-        out[at + 58 + k] = v[SPENT + 4 + k]
+        out[OFFERED_AT + k] = v[OFFERED + k]
+        out[SPENT_AT + k] = v[SPENT + 4 + k]
     for row in range(POKEMON):
         start = row * ROW
         if v[start + EXISTS]:
             # two entries, one for each side
-            out[at + 62 + row // 6] += (1 - v[start + FAINTED]) / 6
+            out[UNFAINTED_AT + row // 6] += (1 - v[start + FAINTED]) / 6
             if row >= 6:
-                out[at + 66] += v[start + SEEN] / 6
-    out[at + 64] = v[TEAM_SIZE] / 6
-    out[at + 65] = v[TEAM_SIZE + 1] / 6
+                out[FOES_SEEN_AT] += v[start + SEEN] / 6
+    out[TEAM_SIZES_AT] = v[TEAM_SIZE] / 6
+    out[TEAM_SIZES_AT + 1] = v[TEAM_SIZE + 1] / 6
     # actions 4 to 9 are switches
     for action in range(4, 10):
         if mask[action]:
-            out[at + 67] = 1
-    out[at + 68] = v[SEAT]
+            out[CAN_SWITCH_AT] = 1
+    out[SEAT_AT] = v[SEAT]
 
 
 def flat_of_entity(entity: Array) -> Array:
@@ -452,7 +514,7 @@ def flat_of_entity(entity: Array) -> Array:
     ids = entity[..., :MOVE_IDS_AT].reshape(*shape, POKEMON, IDS).astype(np.intp)
     types = np.arange(1, TYPES + 1)
     bits = np.zeros((*shape, POKEMON, TYPES + STATUSES), np.float32)
-    for column in (3, 4):
+    for column in (TYPE_1_ID, TYPE_2_ID):
         bits[..., :TYPES] += np.where(
             # an unknown type has a place of its own; 1, "none", has none
             ids[..., column, None] == 0,
@@ -460,7 +522,7 @@ def flat_of_entity(entity: Array) -> Array:
             (ids[..., column, None] == types) & (types > 1),
         )
     np.minimum(bits, 1, out=bits)
-    bits[..., TYPES:] = ids[..., 6, None] == np.arange(STATUSES)
+    bits[..., TYPES:] = ids[..., STATUS_ID, None] == np.arange(STATUSES)
     return np.concatenate([entity[..., POKEMON_AT:], bits.reshape(*shape, -1)], axis=-1, dtype=np.float32)
 
 
@@ -469,10 +531,12 @@ def write_seed41(tracker: Tracker, out: Array) -> None:
     v = tracker.values
     own, foe = (v[ACTIVE_ROW + side] * ROW for side in (0, 1))
     values: list[float] = [v[TURN]]
-    values += [v[own + SPECIES], v[own + HP] / max(1, v[own + HP_MAX]), v[own + STATUS_ID]] if own >= 0 else [0, 0, 0]
+    values += (
+        [v[own + SPECIES], v[own + HP] / max(1, v[own + HP_MAX]), v[own + TRACKED_STATUS]] if own >= 0 else [0, 0, 0]
+    )
     rows = range(0, 6 * ROW, ROW)
     values += [v[row + HP] / max(1, v[row + HP_MAX]) if v[row + EXISTS] else 0 for row in rows]
-    values += [v[row + STATUS_ID] if v[row + EXISTS] else 0 for row in rows]
+    values += [v[row + TRACKED_STATUS] if v[row + EXISTS] else 0 for row in rows]
     values += [v[row + FAINTED] for row in rows]
     values += [v[foe + SPECIES], v[foe + HP] / max(1, v[foe + HP_MAX])] if foe >= 0 else [0, 0]
     values += [v[6 * ROW + row + SEEN] for row in rows]

@@ -41,6 +41,9 @@ from .sight import UNLIMITED, living_rivals, sees, sees_rival, square_distance, 
 
 SELF, ZONE, RIVAL, CRATE, SHOT, MINE_ENTRY = 22, 7, 15, 5, 6, 3
 """Number of entries of a segment, or of each thing in it."""
+# Entries of a body, its own and a rival's, behind the first ones.
+SELF_COOLDOWNS, SELF_TIMERS, SELF_IN_REACH, SELF_MINES, SELF_ALIVE = 9, 14, 19, 20, 21
+RIVAL_TIMERS, RIVAL_FACING = 8, 13
 SHOWN_SHOTS = 6
 MINE_REACH = 3
 """Vectors to own mines are clipped to this many ranges of sight."""
@@ -125,13 +128,13 @@ def write_self(state, i, seat, out, at):
     out[at + 7] = int(state.fx[i, seat]) / ONE
     out[at + 8] = int(state.fy[i, seat]) / ONE
     for k in range(MINE + 1):
-        out[at + 9 + k] = int(state.cooldown[i, seat, k]) / COOLDOWN[k]
-    write_timers(state, i, seat, out, at + 14)
-    out[at + 19] = 1.0 if crate_in_reach(state, i, seat) else 0.0
+        out[at + SELF_COOLDOWNS + k] = int(state.cooldown[i, seat, k]) / COOLDOWN[k]
+    write_timers(state, i, seat, out, at + SELF_TIMERS)
+    out[at + SELF_IN_REACH] = 1.0 if crate_in_reach(state, i, seat) else 0.0
     for slot in range(MINE_SLOTS):
         if int(state.mine_life[i, seat, slot]) > 0:
-            out[at + 20] += 1 / MINE_SLOTS
-    out[at + 21] = 1.0  # alive
+            out[at + SELF_MINES] += 1 / MINE_SLOTS
+    out[at + SELF_ALIVE] = 1.0
 
 
 @kernel
@@ -174,9 +177,9 @@ def write_rival(state, i, seat, rival, vision, out, at):
     out[at + 5] = int(state.vx[i, rival]) / WALK
     out[at + 6] = int(state.vy[i, rival]) / WALK
     out[at + 7] = int(state.hp[i, rival]) / FULL_HP
-    write_timers(state, i, rival, out, at + 8)
-    out[at + 13] = int(state.fx[i, rival]) / ONE
-    out[at + 14] = int(state.fy[i, rival]) / ONE
+    write_timers(state, i, rival, out, at + RIVAL_TIMERS)
+    out[at + RIVAL_FACING] = int(state.fx[i, rival]) / ONE
+    out[at + RIVAL_FACING + 1] = int(state.fy[i, rival]) / ONE
 
 
 @kernel

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 from ludory.envs import ObservationSpec, flat_segments, kernel
 from ludory.envs.arena.constants import (
@@ -42,6 +43,9 @@ from .tactical import observe_tactical, tactical_spec
 
 EGO19 = {"self": 5, "zone": 4, "rival": 5, "crate": 3, "threat": 1, "rivals": 1}
 SEED19 = {"self": 6, "zone": 4, "rival": 3, "crate": 2, "counts": 2, "distances": 2}
+# where their segments begin
+EGO_SELF, EGO_ZONE, EGO_RIVAL, EGO_CRATE, EGO_THREAT, EGO_RIVALS, _ = accumulate(EGO19.values(), initial=0)
+SEED_SELF, SEED_ZONE, SEED_RIVAL, SEED_CRATE, SEED_COUNTS, SEED_DISTANCES, _ = accumulate(SEED19.values(), initial=0)
 
 
 def observation_spec(options: ArenaOptions) -> ObservationSpec:
@@ -60,51 +64,51 @@ def observe_ego19(state, i, seat, out):
     """Fractions and vectors from the seat's own place, all in [-1, 1]; all 0 for the dead."""
     if int(state.alive[i, seat]) == 0:
         return
-    out[0] = int(state.hp[i, seat]) / FULL_HP
-    out[1] = int(state.energy[i, seat]) / FULL_ENERGY
-    out[2] = int(state.ammunition[i, seat]) / FULL_AMMUNITION
-    out[3] = int(state.cooldown[i, seat, FIRE]) / COOLDOWN[FIRE]
-    out[4] = status(state, i, seat)
+    out[EGO_SELF] = int(state.hp[i, seat]) / FULL_HP
+    out[EGO_SELF + 1] = int(state.energy[i, seat]) / FULL_ENERGY
+    out[EGO_SELF + 2] = int(state.ammunition[i, seat]) / FULL_AMMUNITION
+    out[EGO_SELF + 3] = int(state.cooldown[i, seat, FIRE]) / COOLDOWN[FIRE]
+    out[EGO_SELF + 4] = status(state, i, seat)
     ego_zone(state, i, seat, out)
     rival = nearest_rival(state, i, seat)
     if rival != NOBODY:
         ego_rival(state, i, seat, rival, out)
     crate = nearest_crate(state, i, seat, VISION, ANY_KIND)
     if crate != NO_CRATE:
-        out[14] = (int(state.crate_x[i, crate]) - int(state.x[i, seat])) / VISION
-        out[15] = (int(state.crate_y[i, crate]) - int(state.y[i, seat])) / VISION
-        out[16] = 1.0 - 2.0 * (crate % 2)  # 1 health, -1 supply
+        out[EGO_CRATE] = (int(state.crate_x[i, crate]) - int(state.x[i, seat])) / VISION
+        out[EGO_CRATE + 1] = (int(state.crate_y[i, crate]) - int(state.y[i, seat])) / VISION
+        out[EGO_CRATE + 2] = 1.0 - 2.0 * (crate % 2)  # 1 health, -1 supply
     shot = nearest_threat(state, i, seat)
     if shot != NO_SHOT:
-        out[17] = ego_threat(state, i, seat, shot // SHOT_SLOTS, shot % SHOT_SLOTS)
-    out[18] = living_rivals(state, i, seat) / (state.alive.shape[1] - 1)
+        out[EGO_THREAT] = ego_threat(state, i, seat, shot // SHOT_SLOTS, shot % SHOT_SLOTS)
+    out[EGO_RIVALS] = living_rivals(state, i, seat) / (state.alive.shape[1] - 1)
 
 
 @kernel
 def ego_zone(state, i, seat, out):
-    """Entries 5 to 8."""
+    """The segment `zone`."""
     x, y, wall = int(state.zone_x[i]), int(state.zone_y[i]), int(state.setup[i, WALL])
     # a body at the wall may be farther from the zone's centre than the wall is from the origin
-    out[5] = clamp(x - int(state.x[i, seat]), -wall, wall) / wall
-    out[6] = clamp(y - int(state.y[i, seat]), -wall, wall) / wall
+    out[EGO_ZONE] = clamp(x - int(state.x[i, seat]), -wall, wall) / wall
+    out[EGO_ZONE + 1] = clamp(y - int(state.y[i, seat]), -wall, wall) / wall
     margin = int(state.zone_radius[i]) - math.sqrt(square_distance(state, i, seat, x, y))
-    out[7] = max(-1.0, min(1.0, margin / wall))
-    out[8] = int(state.t[i]) / LAST_TICK
+    out[EGO_ZONE + 2] = max(-1.0, min(1.0, margin / wall))
+    out[EGO_ZONE + 3] = int(state.t[i]) / LAST_TICK
 
 
 @kernel
 def ego_rival(state, i, seat, rival, out):
-    """Entries 9 to 13."""
+    """The segment `rival`: vector, hit points, status, how fast it moves away."""
     ex = int(state.x[i, rival]) - int(state.x[i, seat])
     ey = int(state.y[i, rival]) - int(state.y[i, seat])
-    out[9] = ex / VISION
-    out[10] = ey / VISION
-    out[11] = int(state.hp[i, rival]) / FULL_HP
-    out[12] = status(state, i, rival)
+    out[EGO_RIVAL] = ex / VISION
+    out[EGO_RIVAL + 1] = ey / VISION
+    out[EGO_RIVAL + 2] = int(state.hp[i, rival]) / FULL_HP
+    out[EGO_RIVAL + 3] = status(state, i, rival)
     d = math.sqrt(ex * ex + ey * ey)
     if d > 0:
         receding = (ex * int(state.vx[i, rival]) + ey * int(state.vy[i, rival])) / (d * WALK)
-        out[13] = max(-1.0, min(1.0, receding))
+        out[EGO_RIVAL + 4] = max(-1.0, min(1.0, receding))
 
 
 @kernel
@@ -123,42 +127,42 @@ def observe_seed19(state, i, seat, out):
     """Raw units in the frame of the arena, in the order of the seed's features; all 0 for the dead."""
     if int(state.alive[i, seat]) == 0:
         return
-    out[0] = int(state.x[i, seat]) / UNIT_LENGTH
-    out[1] = int(state.y[i, seat]) / UNIT_LENGTH
-    out[2] = int(state.vx[i, seat]) * TICKS / UNIT_LENGTH  # units per second
-    out[3] = int(state.vy[i, seat]) * TICKS / UNIT_LENGTH
-    out[4] = int(state.hp[i, seat]) / 100
-    out[5] = int(state.ammunition[i, seat])
-    out[6] = int(state.zone_x[i]) / UNIT_LENGTH
-    out[7] = int(state.zone_y[i]) / UNIT_LENGTH
-    out[8] = int(state.zone_radius[i]) / UNIT_LENGTH
-    out[9] = 0.0 if outside(state, i, seat) else 1.0
+    out[SEED_SELF] = int(state.x[i, seat]) / UNIT_LENGTH
+    out[SEED_SELF + 1] = int(state.y[i, seat]) / UNIT_LENGTH
+    out[SEED_SELF + 2] = int(state.vx[i, seat]) * TICKS / UNIT_LENGTH  # units per second
+    out[SEED_SELF + 3] = int(state.vy[i, seat]) * TICKS / UNIT_LENGTH
+    out[SEED_SELF + 4] = int(state.hp[i, seat]) / 100
+    out[SEED_SELF + 5] = int(state.ammunition[i, seat])
+    out[SEED_ZONE] = int(state.zone_x[i]) / UNIT_LENGTH
+    out[SEED_ZONE + 1] = int(state.zone_y[i]) / UNIT_LENGTH
+    out[SEED_ZONE + 2] = int(state.zone_radius[i]) / UNIT_LENGTH
+    out[SEED_ZONE + 3] = 0.0 if outside(state, i, seat) else 1.0
     rival = nearest_rival(state, i, seat)
     if rival != NOBODY:
         x, y = int(state.x[i, rival]), int(state.y[i, rival])
-        out[10] = x / UNIT_LENGTH
-        out[11] = y / UNIT_LENGTH
-        out[12] = int(state.hp[i, rival]) / 100
-        out[17] = math.sqrt(square_distance(state, i, seat, x, y)) / UNIT_LENGTH
+        out[SEED_RIVAL] = x / UNIT_LENGTH
+        out[SEED_RIVAL + 1] = y / UNIT_LENGTH
+        out[SEED_RIVAL + 2] = int(state.hp[i, rival]) / 100
+        out[SEED_DISTANCES] = math.sqrt(square_distance(state, i, seat, x, y)) / UNIT_LENGTH
     crate = nearest_crate(state, i, seat, VISION, ANY_KIND)
     if crate != NO_CRATE:
         x, y = int(state.crate_x[i, crate]), int(state.crate_y[i, crate])
-        out[13] = x / UNIT_LENGTH
-        out[14] = y / UNIT_LENGTH
-        out[18] = math.sqrt(square_distance(state, i, seat, x, y)) / UNIT_LENGTH
+        out[SEED_CRATE] = x / UNIT_LENGTH
+        out[SEED_CRATE + 1] = y / UNIT_LENGTH
+        out[SEED_DISTANCES + 1] = math.sqrt(square_distance(state, i, seat, x, y)) / UNIT_LENGTH
     seed_counts(state, i, seat, out)
 
 
 @kernel
 def seed_counts(state, i, seat, out):
-    """Entries 15 and 16: how many rivals and crates are in sight."""
+    """The segment `counts`: how many rivals and crates are in sight."""
     for rival in range(state.alive.shape[1]):
         if rival != seat and sees_rival(state, i, seat, rival, VISION):
-            out[15] += 1
+            out[SEED_COUNTS] += 1
     for crate in range(state.crate_wait.shape[1]):
         x, y = int(state.crate_x[i, crate]), int(state.crate_y[i, crate])
         if int(state.crate_wait[i, crate]) == 0 and square_distance(state, i, seat, x, y) <= VISION * VISION:
-            out[16] += 1
+            out[SEED_COUNTS + 1] += 1
 
 
 OBSERVE = {"ego19": observe_ego19, "seed19": observe_seed19, "full": observe_full, "tactical": observe_tactical}

@@ -17,7 +17,11 @@ from ludory.envs.arena.variants import ArenaOptions
 from .full import full_parts, full_size, observe_full
 from .sight import NOBODY, nearest_rival, status
 
-NEAREST, AIM, WAYS, NEAR_CRATES = 6, 6, 15, 12
+NEAREST, AIM, NEAR_CRATES = 6, 6, 12
+WAY, EDGE = 4, 3
+"""Entries of a direction, and of how far the zone's centre and edge are."""
+WAYS = 3 * WAY + EDGE
+"""To the rival, across, to the zone's centre; then the zone's edge."""
 RINGS = 12
 """Units of sight. The distance of a rival is encoded as the covered part of each ring around the seat, which is exact for near rivals."""
 MISSES = 4
@@ -54,17 +58,18 @@ def observe_tactical(state, i, seat, out):
         s = side(state, i, seat, ex, ey)
         write_way(state, i, ex, ey, out, at + NEAREST + RINGS + AIM)
         # across: at right angles to the rival
-        write_way(state, i, -s * ey, s * ex, out, at + NEAREST + RINGS + AIM + 4)
-    at += NEAREST + RINGS + AIM + 8
+        write_way(state, i, -s * ey, s * ex, out, at + NEAREST + RINGS + AIM + WAY)
+    at += NEAREST + RINGS + AIM + 2 * WAY
     cx, cy = int(state.zone_x[i]) - int(state.x[i, seat]), int(state.zone_y[i]) - int(state.y[i, seat])
     write_way(state, i, cx, cy, out, at)
     distance = math.sqrt(cx * cx + cy * cy)
-    out[at + 4] = distance / VISION
-    out[at + 5] = min(1.0, distance / (2 * UNIT_LENGTH))
+    at += WAY
+    out[at] = distance / VISION
+    out[at + 1] = min(1.0, distance / (2 * UNIT_LENGTH))
     # one unit before the edge, as the scripted styles count it
-    out[at + 6] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
-    write_near_crate(state, i, seat, HEALTH, out, at + 7)
-    write_near_crate(state, i, seat, SUPPLY, out, at + 13)
+    out[at + 2] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
+    write_near_crate(state, i, seat, HEALTH, out, at + EDGE)
+    write_near_crate(state, i, seat, SUPPLY, out, at + EDGE + NEAR_CRATES // 2)
 
 
 @kernel

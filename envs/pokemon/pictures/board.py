@@ -9,22 +9,60 @@ import numpy as np
 
 from ludory.envs import State
 
-from ..dex import dex
-from ..observation import (
+from ..columns import (
+    ABILITY_ID,
     ENTITY_SIZE,
-    FIELD_AT,
+    GENERATION_AT,
     IDS,
+    ITEM_ID,
+    LAST_MOVE_ID,
+    MOVE_EFFECTIVENESS,
     MOVE_IDS_AT,
+    MOVE_LEGAL,
     MOVE_NUMBERS,
+    MOVE_POWER,
+    MOVE_PP,
+    MOVE_STATUS,
     MOVES_AT,
     POKEMON,
+    POKEMON_ACTIVE,
     POKEMON_AT,
+    POKEMON_EXISTS,
+    POKEMON_FAINTED,
+    POKEMON_FEMALE,
+    POKEMON_GIMMICK,
+    POKEMON_HP,
+    POKEMON_HP_EXACT,
+    POKEMON_ITEM_LOST,
+    POKEMON_LEVEL,
+    POKEMON_MALE,
     POKEMON_NUMBERS,
+    POKEMON_STAGES,
+    POKEMON_TERASTALLIZED,
+    POKEMON_TRANSFORMED,
+    POKEMON_TRAPPED,
+    PREVIEW_AT,
+    ROOMS_AT,
+    SIDE_NUMBERS,
+    SIDES_AT,
+    SPECIES_ID,
+    SPENT_AT,
+    STATUS_ID,
+    TERA_ID,
+    TERRAIN_AT,
+    TERRAIN_TURNS_AT,
+    TURN_AT,
+    TYPE_1_ID,
+    TYPE_2_ID,
     VOLATILE_AT,
     VOLATILE_NUMBERS,
-    write_entity,
+    WEATHER_AT,
+    WEATHER_TURNS_AT,
 )
+from ..dex import dex
+from ..observation import write_entity
 from ..tracker import Tracker
+from ..tracker.layout import LAYERS, PERISH, SIDE_CONDITIONS
 from ..vocab import names_of, written_names
 from .wording import words_of_lines
 
@@ -137,14 +175,16 @@ def board_of_rows(rows: Array, seat: int | None, lines: Sequence[str] = ()) -> B
     row = rows[viewer]
     near = _side(row, 0, f"p{viewer + 1}")
     far = _side(rows[1 - viewer], 0, f"p{2 - viewer}") if seat is None else _side(row, 1, f"p{2 - viewer}")
-    field = row[FIELD_AT:]
     notes = ("choose the lead", "choose who comes in", "wait", "choose again")
-    shown = [note for k, note in enumerate(notes) if field[50 + k] and seat is not None]
-    words = [WEATHERS[int(field[:9].argmax())], TERRAINS[int(field[10:15].argmax())]]
-    words += [name for k, name in enumerate(ROOMS) if field[16 + k]]
+    shown = [note for k, note in enumerate(notes) if row[PREVIEW_AT + k] and seat is not None]
+    words = [
+        WEATHERS[int(row[WEATHER_AT:WEATHER_TURNS_AT].argmax())],
+        TERRAINS[int(row[TERRAIN_AT:TERRAIN_TURNS_AT].argmax())],
+    ]
+    words += [name for k, name in enumerate(ROOMS) if row[ROOMS_AT + k]]
     return Board(
-        round(float(field[48]) * 100),
-        round(float(field[49]) * 9),
+        round(float(row[TURN_AT]) * 100),
+        round(float(row[GENERATION_AT]) * 9),
         tuple(word for word in words if word),
         ", ".join(shown),
         near,
@@ -170,60 +210,63 @@ def _side(row: Array, side: int, title: str) -> ShownSide:
     ids = row[:MOVE_IDS_AT].reshape(POKEMON, IDS).astype(int)[6 * side : 6 * side + 6]
     numbers = row[POKEMON_AT:VOLATILE_AT].reshape(POKEMON, POKEMON_NUMBERS)[6 * side : 6 * side + 6]
     volatile = row[VOLATILE_AT + side * VOLATILE_NUMBERS :][:VOLATILE_NUMBERS]
-    conditions = row[FIELD_AT + 20 + 14 * side :][:14]
-    layers = {1: 3, 2: 2}
+    conditions = row[SIDES_AT + SIDE_NUMBERS * side :][:SIDE_NUMBERS]
+    layers = {SIDE_CONDITIONS.index(name): most for name, most in LAYERS.items()}
     shown = [
         name + (f" x{round(float(conditions[k]) * layers[k])}" if k in layers else "")
         for k, name in enumerate(CONDITIONS)
         if conditions[k]
     ]
     if side == 1:
-        shown += [f"{name} used" for k, name in enumerate(GIMMICKS) if row[FIELD_AT + 58 + k]]
+        shown += [f"{name} used" for k, name in enumerate(GIMMICKS) if row[SPENT_AT + k]]
     pokemon = tuple(_pokemon(ids[k], numbers[k], volatile) for k in range(6))
     moves = tuple(_move(row, 4 * side + k) for k in range(4) if row[MOVE_IDS_AT + 4 * side + k] > 1)
     return ShownSide(title, pokemon, tuple(shown), moves)
 
 
 def _pokemon(ids: Array, numbers: Array, volatile: Array) -> ShownPokemon:
-    types = tuple(names_of("types")[number] for number in ids[3:5] if number > 1)
-    active, terastallized = bool(numbers[2]), bool(numbers[30])
-    stages = [round(float(stage) * 6) for stage in numbers[19:26]] if active else []
-    notes = [name for flag, name in ((31, "changed form"), (32, "transformed"), (28, "trapped")) if numbers[flag]]
+    types = tuple(names_of("types")[number] for number in ids[TYPE_1_ID : TYPE_2_ID + 1] if number > 1)
+    active, terastallized = bool(numbers[POKEMON_ACTIVE]), bool(numbers[POKEMON_TERASTALLIZED])
+    stages = [round(float(stage) * 6) for stage in numbers[POKEMON_STAGES:][:7]] if active else []
+    flags = (POKEMON_GIMMICK, "changed form"), (POKEMON_TRANSFORMED, "transformed"), (POKEMON_TRAPPED, "trapped")
+    notes = [name for flag, name in flags if numbers[flag]]
     if active:
         notes += [
-            f"{name} {round(float(volatile[k]) * 3)}" if k == 9 else name
+            f"{name} {round(float(volatile[k]) * 3)}" if k == PERISH else name
             for k, name in enumerate(VOLATILES)
             if volatile[k]
         ]
     return ShownPokemon(
-        name=written_names("species")[ids[0]] or ("?" if numbers[0] else ""),
-        level=round(float(numbers[6]) * 100),
-        gender="♂" if numbers[35] else "♀" if numbers[36] else "",
+        name=written_names("species")[ids[SPECIES_ID]] or ("?" if numbers[POKEMON_EXISTS] else ""),
+        level=round(float(numbers[POKEMON_LEVEL]) * 100),
+        gender="♂" if numbers[POKEMON_MALE] else "♀" if numbers[POKEMON_FEMALE] else "",
         types=types,
-        tera=names_of("types")[ids[5]] if terastallized else "",
-        ability=written_names("abilities")[ids[1]],
-        item="no item" if ids[2] == 1 and numbers[33] else written_names("items")[ids[2]],
-        status=STATUSES[ids[6]],
-        hp=float(numbers[4]),
-        exact=bool(numbers[5]),
+        tera=names_of("types")[ids[TERA_ID]] if terastallized else "",
+        ability=written_names("abilities")[ids[ABILITY_ID]],
+        item="no item" if ids[ITEM_ID] == 1 and numbers[POKEMON_ITEM_LOST] else written_names("items")[ids[ITEM_ID]],
+        status=STATUSES[ids[STATUS_ID]],
+        hp=float(numbers[POKEMON_HP]),
+        exact=bool(numbers[POKEMON_HP_EXACT]),
         active=active,
-        fainted=bool(numbers[3]),
+        fainted=bool(numbers[POKEMON_FAINTED]),
         stages=tuple(f"{STAGES[k]} {stage:+d}" for k, stage in enumerate(stages) if stage),
         notes=tuple(notes),
-        last_move=written_names("moves")[ids[7]] if active else "",
+        last_move=written_names("moves")[ids[LAST_MOVE_ID]] if active else "",
     )
 
 
 def _move(row: Array, k: int) -> ShownMove:
     number, facts = int(row[MOVE_IDS_AT + k]), row[MOVES_AT + k * MOVE_NUMBERS :][:MOVE_NUMBERS]
-    kind = dex(round(float(row[FIELD_AT + 49]) * 9)).move_type[number]
-    times = float(facts[11]) * 4
-    effect = "" if facts[9] or times == 1 else "no effect" if times == 0 else "weak" if times < 1 else "strong"
+    kind = dex(round(float(row[GENERATION_AT]) * 9)).move_type[number]
+    times = float(facts[MOVE_EFFECTIVENESS]) * 4
+    effect = (
+        "" if facts[MOVE_STATUS] or times == 1 else "no effect" if times == 0 else "weak" if times < 1 else "strong"
+    )
     return ShownMove(
         written_names("moves")[number],
         names_of("types")[kind] or "normal",
-        float(facts[5]),
-        round(float(facts[3]) * 150),
-        bool(facts[1]) or k >= 4,
+        float(facts[MOVE_PP]),
+        round(float(facts[MOVE_POWER]) * 150),
+        bool(facts[MOVE_LEGAL]) or k >= 4,
         effect,
     )

@@ -68,6 +68,7 @@ TRAPPED_PARTIALLY = VOLATILES.index("partiallytrapped")
 MUST_RECHARGE = VOLATILES.index("mustrecharge")
 LOCKED = VOLATILES.index("lockedmove")
 CHARGING = VOLATILES.index("charging")
+CHOICE_LOCK = VOLATILES.index("choicelock")
 TYPE_CHANGE = VOLATILES.index("typechange")
 OTHER_VOLATILE = VOLATILES.index("other")
 DISABLED_MOVE = 26
@@ -81,6 +82,8 @@ SIDE_CONDITIONS = (
     "wish", "futuremove", "healingwish", "other",
 )  # fmt: skip
 LAYERS = {"spikes": 3, "toxicspikes": 2}
+SPIKES = SIDE_CONDITIONS.index("spikes")
+TOXIC_SPIKES = SIDE_CONDITIONS.index("toxicspikes")
 WISH = SIDE_CONDITIONS.index("wish")
 FUTURE_MOVE = SIDE_CONDITIONS.index("futuremove")
 HEALING_WISH = SIDE_CONDITIONS.index("healingwish")

@@ -16,7 +16,8 @@ import pytest
 
 from ludory.agents.pokemon.bots import MaxBasePowerBot, PokemonBot, SimpleHeuristicsBot
 from ludory.agents.pokemon.heuristics import NOBODY
-from ludory.envs.pokemon.observation import ENTITY_SIZE, write_entity
+from ludory.envs.pokemon.columns import ENTITY_SIZE
+from ludory.envs.pokemon.observation import write_entity
 from ludory.envs.pokemon.requests import seat_request
 from ludory.envs.pokemon.tracker import Tracker
 

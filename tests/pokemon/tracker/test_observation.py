@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 from support.pokemon_battles import ALL_LEGAL, decisions, recorded_battles
 
+from ludory.envs.pokemon.columns import ENTITY_SIZE, FIELD_AT, MOVES_AT, POKEMON_AT, VOLATILE_AT
 from ludory.envs.pokemon.dex import dex
 from ludory.envs.pokemon.observation import (
-    ENTITY_SIZE,
-    FIELD_AT,
     FLAT_SIZE,
-    MOVES_AT,
-    POKEMON_AT,
     SEED41_SIZE,
-    VOLATILE_AT,
     entity_spec,
     flat_of_entity,
     flat_spec,

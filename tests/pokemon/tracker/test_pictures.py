@@ -10,7 +10,8 @@ import pytest
 from support.pokemon_battles import ALL_LEGAL, decisions, recorded_battles
 
 from ludory.envs.pictures import plain
-from ludory.envs.pokemon.observation import ENTITY_SIZE, write_entity
+from ludory.envs.pokemon.columns import ENTITY_SIZE
+from ludory.envs.pokemon.observation import write_entity
 from ludory.envs.pokemon.pictures import board_of_tracker, board_svg, board_text, draw_svg, draw_text, words_of_lines
 from ludory.envs.pokemon.tracker import Tracker
 from ludory.envs.pokemon.vocab import numbers, written_names

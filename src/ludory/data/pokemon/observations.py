@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.pokemon.columns import ENTITY_SIZE
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, gimmick_groups
 from ludory.envs.pokemon.formats import MOVES as MOVES_OF_MENU
 from ludory.envs.pokemon.observation import (
-    ENTITY_SIZE,
     SEED41_PARTS,
     SEED41_SIZE,
     entity_spec,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ludory.envs.pokemon.columns import MOVE_DAMAGE, MOVE_NUMBERS, MOVES_AT
 from ludory.envs.pokemon.formats import action_names
-from ludory.envs.pokemon.observation import MOVE_NUMBERS, MOVES_AT
 from ludory.errors import DataError
 
 from .observations import observations_of
@@ -17,8 +17,6 @@ from .trajectories import MISSING, BattleStep, BattleTrajectory, read_trajectori
 
 FEWEST_ACTIONS = 6
 """Distinct actions below which labels are suspicious."""
-POWER = 13
-"""Column of an observed move: power x accuracy x same type x effectiveness."""
 LARGEST_SHARE = 0.5
 """Share of one action above which labels are suspicious."""
 
@@ -73,7 +71,7 @@ class Statistics:
     def _add_power(self, one: BattleTrajectory) -> None:
         """Compare labelled moves with the legal move of the largest power x accuracy x same type x effectiveness."""
         seen = observations_of(one).observations
-        power = seen[:, MOVES_AT : MOVES_AT + 4 * MOVE_NUMBERS].reshape(-1, 4, MOVE_NUMBERS)[:, :, POWER]
+        power = seen[:, MOVES_AT : MOVES_AT + 4 * MOVE_NUMBERS].reshape(-1, 4, MOVE_NUMBERS)[:, :, MOVE_DAMAGE]
         for step, worth in zip(one.steps, power, strict=True):
             if step.action == MISSING or 4 <= step.action <= 9:
                 continue
