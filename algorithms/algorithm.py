@@ -104,6 +104,7 @@ class Algorithm(Learner):
         self.policy_spec = complete(parse_policy(suited_policy(policy, game.facts)), self._policy_wishes())
         self.device = _device(self.config.device)
         self._open_source()
+        # the caller's random state neither changes the weights nor is changed
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
             self.policy = build_policy(self.policy_spec, game.facts).to(self.device)
@@ -224,6 +225,7 @@ class Algorithm(Learner):
         if not self._plays:
             return super().set_env(env, force_reset)
         own, config = self.__dict__.get("_env"), dataclasses.asdict(self.config)
+        # what `get_env` returned stands for the own game
         game = self.game if env is own else needed_env(env, self.id, config, config)[0]
         for what in ("observation", "heads", "box", "players", "turns", "critic_spec"):
             if getattr(self.game.facts, what) != getattr(game.facts, what):
@@ -234,6 +236,7 @@ class Algorithm(Learner):
             raise OptionError(f"set_env: got {count} environments, the model trains on {self.n_envs}; give as many")
         self.release_samplers()
         critic, self.game = self.sampler.critic, game
+        # it was made of the old game
         self.__dict__.pop("_env", None)
         self._open_source()
         self.sampler.critic = critic
@@ -268,6 +271,7 @@ class Algorithm(Learner):
                 f"{', '.join(map(repr, wrong))} differ"
             )
         for name, state in given.items():
+            # optimisers of PyTorch know no `strict`
             part, strict = own[name], {} if name.endswith("optimizer") else {"strict": exact_match}
             try:
                 part.load_state_dict(state, **strict)
@@ -489,6 +493,7 @@ class Algorithm(Learner):
         header, tensors = read_checkpoint(file)
         game = game_to_load(cls, file, header, env)
         config = {**header["config"], "device": _at_hand(file, header["config"]["device"]), **changes}
+        # without its inputs, which may be gone; the config still names them
         model = cls(saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
         model._restore(file, header, tensors)

@@ -105,6 +105,7 @@ def smaller_batches(config: object, timesteps: int) -> dict[str, int]:
     if not games * steps or 4 * games * steps <= timesteps:
         return {}
     wanted = max(timesteps // 8, 64)
+    # the largest power of two that is not more
     fields = {"num_envs": min(games, max(8, 2 ** (wanted // min(steps, wanted)).bit_length() // 2))}
     fields["n_steps"] = min(steps, max(8, wanted // fields["num_envs"]))
     if hasattr(config, "batch_size"):

@@ -91,6 +91,7 @@ def _has_illegal_actions(game: Game) -> bool:
     facts = game.facts
     if facts.box is not None:
         return False
+    # interpreted: compiling would take longer than the game
     engine, generator = make_engine(game, 1, seed=0, compiled=False), np.random.default_rng(0)
     engine.reset()
     for _ in range(TRIAL_DECISIONS):

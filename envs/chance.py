@@ -49,6 +49,7 @@ def begin_episode(state, i):
 def draw(state, i, n):
     """Uniform integer in 0..n-1 (1 <= n < 2**31), exact: Lemire's multiply-and-reject (arXiv 1805.10941)."""
     bound = np.uint64(n)
+    # 2^32 mod n: below it products are drawn again, so that every result comes of equally many
     threshold = ((_LOW + np.uint64(1)) - bound) % bound
     while True:
         bits = np.uint64(mix(state.random[i, KEY], state.random[i, COUNTER])) >> _S32

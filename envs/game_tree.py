@@ -160,6 +160,7 @@ class _Enumeration:
         outcomes = self.game.analysis.chance.start()
         _check_outcomes(self.game, outcomes)
         count = len(outcomes.probabilities)
+        # a copy of the start for each outcome
         engine = engine.gather(np.zeros(count, np.int64))
         _set_fields(engine, [(np.arange(count), outcomes)])
         return engine, np.array(outcomes.probabilities, np.float64)
@@ -170,6 +171,7 @@ class _Enumeration:
         """Equal numbers for nodes that are the same to `seat`: the same before, its own action, and what it sees now."""
         seen = np.ascontiguousarray(on_host(engine.observe(seat))).reshape(engine.num_games, -1).view(np.uint8)
         rows = np.concatenate([np.stack([before, own_action], axis=1).view(np.uint8), seen], axis=1)
+        # a row as one value, so that whole rows are compared
         whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1])))[:, 0]
         return np.unique(whole, return_inverse=True)[1].reshape(-1)
 
@@ -225,6 +227,7 @@ class _Enumeration:
         rows = np.arange(len(parent))
         for seat, player in enumerate(self.players):
             if player is not None:
+                # players hear of a move before it is played, as at a table
                 player.notice(child, seat, rows, action, self.memories[seat])
         child.step(action)
         chance = self.game.analysis.chance
@@ -235,6 +238,7 @@ class _Enumeration:
         for outcomes in drawn:
             if outcomes is not None:
                 _check_outcomes(self.game, outcomes)
+        # a node for each outcome
         repeats = np.repeat(rows, [1 if outcomes is None else len(outcomes.probabilities) for outcomes in drawn])
         self._check_size(0, len(repeats))
         child = child.gather(repeats)

@@ -155,6 +155,7 @@ def _definition(part: Any) -> Any:
 
 def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:
     """A started batch in which row k plays game number numbers[k] of `seed`. Numbers may repeat, to play one start several times."""
+    # rows of a kernel engine are numbered from 0 on: all are started up to the last that is wanted
     if game.rules.kernels is not None:
         source = make_engine(game, int(numbers.max()) + 1, device, seed)
         source.reset()

@@ -26,6 +26,7 @@ def find_module(name: str) -> ModuleSpec:
     spec: ModuleSpec | None = None
     for depth in range(1, len(names) + 1):
         part = ".".join(names[:depth])
+        # finders are asked one part after the other, so that no package is imported
         spec = next((found for finder in sys.meta_path if (found := finder.find_spec(part, path, None))), None)
         if spec is None or (depth < len(names) and spec.submodule_search_locations is None):
             missing = ".".join(names[: depth + (spec is not None)])
@@ -68,6 +69,7 @@ def parameters_of(entry: Entry) -> list[tuple[str, str]]:
 
 def _written(arguments: ast.arguments) -> list[tuple[str, str]]:
     by_place = [*arguments.posonlyargs, *arguments.args]
+    # defaults belong to the last arguments
     defaults: list[ast.expr | None] = [None] * (len(by_place) - len(arguments.defaults)) + arguments.defaults
     every = [*zip(by_place, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
     return [(name.arg, "" if value is None else ast.unparse(value)) for name, value in every]

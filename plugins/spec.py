@@ -88,6 +88,7 @@ def _split(arguments: str, text: str) -> list[str]:
     for k, character in enumerate(arguments):
         if quote:
             quote = "" if character == quote and not escaped else quote
+            # a backslash behind a backslash escapes nothing
             escaped = character == "\\" and not escaped
         elif character in "'\"":
             quote = character

@@ -55,6 +55,7 @@ def token_spans(offsets: Sequence[Span], verdict: ReplySpans, length: int) -> ND
     for kind, span in ((THINK, verdict.think), (ANSWER, verdict.answer)):
         if span is not None:
             kinds[span[0] : span[1]] = kind
+    # the tags too, then the content over them
     for (kind, opening, closing), spans in zip(_INNER, (verdict.observations, verdict.predictions), strict=True):
         for start, end in spans:
             kinds[max(start - len(opening), 0) : end + len(closing)] = OTHER

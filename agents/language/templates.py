@@ -123,6 +123,7 @@ def _own(tokenizer: Any) -> _Render:
 def _pieces_of(render: _Render) -> dict[tuple[str, str], str]:
     """Pieces of a template, from what it writes around marked contents."""
     pieces: dict[tuple[str, str], str] = {}
+    # every pair of roles that may follow one another
     for roles in (["user"], ["system", "user"], ["user", "assistant", "user"], ["system", "user", "assistant", "user"]):
         messages = [{"role": role, "content": f"content-{k}-of-{role}"} for k, role in enumerate(roles)]
         try:
@@ -140,6 +141,7 @@ def _pieces_of(render: _Render) -> dict[tuple[str, str], str]:
                     f"{', '.join(roles)}, so that earlier turns would change; {_ADVICE}"
                 )
             found.append(piece)
+        # of a pair that is found twice the first; `_check` finds out whether they agree
         for pair, piece in zip(pairwise(["", *roles, ""]), [*found, rest], strict=True):
             pieces.setdefault(pair, piece)
     return pieces

@@ -107,6 +107,7 @@ def best_effectiveness(row, tables, attacker, defender):
         attack = type_of(row, attacker, column)
         if attack > 1:
             best = max(best, effectiveness(row, tables, attack, defender))
+    # a type that is not known resists nothing and is weak to nothing
     return best if best >= 0 else 1.0
 
 
@@ -115,6 +116,7 @@ def hp_fraction(row, mon):
     """Hit points as the protocol gives them: whole percents where the exact number is hidden."""
     fraction = pokemon(row, mon, POKEMON_HP)
     percents = round(fraction * 100.0)
+    # the row is float32: whole percents are hundredths but for rounding
     return percents / 100.0 if abs(fraction * 100.0 - percents) < 1e-4 else fraction
 
 
@@ -189,6 +191,7 @@ def hazard_choice(row, mask, tables):
         burdened |= row[column] > 0
     for place in range(4):
         kind = tables.hazard[int(row[MOVE_IDS_AT + place])] if mask[place] else 0
+        # the first four conditions of a side are the hazards, in the order of their kinds
         if kind > 0 and foes_left >= 3 and row[SIDES_AT + SIDE_NUMBERS + kind - 1] == 0:
             return place
         if kind == HAZARD_REMOVER and burdened and own_left >= 2:
@@ -256,6 +259,7 @@ def worth_terastallizing(row, tables, own, foe, move):
         attack = type_of(row, foe, column)
         if attack > 1:
             now, then = effectiveness(row, tables, attack, own), tables.chart[attack, tera]
+            # an immunity counts as an eighth
             before = min(before, 1 / (now if now > 0 else 0.125))
             after = min(after, 1 / (then if then > 0 else 0.125))
     return effectiveness(row, tables, tables.type[move], foe) * (after / before) > 1

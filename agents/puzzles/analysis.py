@@ -40,6 +40,7 @@ Solve = Callable[[StudiedPosition, NDArray[np.int64]], Solution]
 
 def solve_sokoban(position: StudiedPosition, moves: NDArray[np.int64]) -> Solution:
     """Minus the number of actions of a plan with the fewest pushes, from each move on."""
+    # with nine actions 0 waits, and 1 to 4 are the ones that may push
     lengths, pushes_from = np.full(len(moves), -np.inf), 1 if position.game.facts.num_actions == 9 else 0
     search, plans = PushSearch(drawn_codes(position.engine.state, [0]), PLAN_STATES), list[NDArray[np.int8] | None]()
     for k, move in enumerate(moves):
@@ -48,6 +49,7 @@ def solve_sokoban(position: StudiedPosition, moves: NDArray[np.int64]) -> Soluti
         plan = search.plan(drawn_codes(engine.state, [0])[0])
         plans.append(plan)
         if plan is not None:
+            # the move itself counts too
             lengths[k] = -1.0 - len(plan)
     best = int(lengths.argmax())
     best_plan = plans[best]
@@ -62,6 +64,7 @@ def solve_lake(position: StudiedPosition, moves: NDArray[np.int64]) -> Solution:
     setup = on_host(state.setup)[0]
     success_rate, left = int(setup[INTENDED]) / ALL, max(int(setup[LIMIT]) - int(on_host(state.steps)[0]), 1)
     room = on_host(state.cells)[0]
+    # after the move one action less is left
     ahead = optimal_values(room[None], success_rate, left - 1)[0, left - 1]
     found = expected_values(room, success_rate, ahead, int(on_host(state.player)[0]))[moves]
     return Solution(found, "value iteration over the actions that are left, exact", "probability of the goal")
@@ -75,6 +78,7 @@ def solve_sudoku(position: StudiedPosition, moves: NDArray[np.int64]) -> Solutio
     method = "solver: 1 for an entry of the solution"
     if counts[0] < 1:
         return Solution(np.zeros(len(moves)), f"{method}; the grid as it stands has none", "right or wrong")
+    # a move is cell * size + digit - 1
     fits = solutions.reshape(-1)[moves // size] == moves % size + 1
     blanks = np.flatnonzero(codes.reshape(-1) == 0)
     plan = blanks * size + solutions.reshape(-1)[blanks] - 1

@@ -17,6 +17,7 @@ from ludory.errors import OptionError
 UNSOLVED = -1
 """Length of a room without a solution, or whose search reached its limit of states."""
 _FAR = 1 << 20
+# up, down, left, right: direction ^ 1 is the opposite one
 _DOWN = np.array([-1, 1, 0, 0])
 _ACROSS = np.array([0, 0, -1, 1])
 
@@ -32,6 +33,7 @@ class _HashSet(NamedTuple):
 
 
 def _new_set(states: int) -> _HashSet:
+    # at most half full, so that probes stay short
     size = 1 << (2 * states).bit_length()
     return _HashSet(np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(1, np.int32))
 
@@ -40,6 +42,7 @@ def _new_set(states: int) -> _HashSet:
 def _insert(seen, key):
     """Insert a key; True if it is new."""
     mask = len(seen.keys) - 1
+    # keys are hashes already
     at = key & mask
     while seen.stamps[at] == seen.clock[0]:
         if seen.keys[at] == key:
@@ -165,6 +168,7 @@ def _fewest_actions(codes, boxes_count, seen, queue):
                     pushed = k
             if pushed >= 0:
                 beyond = _next_to(ahead, direction, rows, columns)
+                # no target can be reached from there
                 if beyond < 0 or walls[beyond] or distances[beyond] >= _FAR or np.any(boxes == beyond):
                     continue
                 _push(boxes, pushed, beyond)
@@ -198,6 +202,7 @@ def shortest_moves(rooms: NDArray[np.uint8], max_states: int = 1_000_000) -> NDA
     """
     rooms = checked_rooms("rooms", rooms)
     boxes = _box_counts(rooms)
+    # there are not more states than placings of the player and the boxes
     most = int(min(max_states, float(rooms[0].size) ** (1 + boxes)))
     queue, out = np.empty((most, 2 + boxes), np.int16), np.empty(len(rooms), np.int32)
     _fewest_actions_of_all(rooms, boxes, _new_set(most), queue, out)
@@ -332,12 +337,14 @@ def _search_plan(codes, count, nodes, plan):
     nodes.boxes[0] = boxes
     nodes.numbers[0] = player, 0, -1, -1, -1
     _improves(nodes, _key_of(player, boxes), 0)
+    # never more than the true cost: a push that is needed costs `PUSH_COST`, and 1 as an action
     nodes.heap[0, 0], nodes.heap[0, 1] = left * (PUSH_COST + 1), 0
     while heaped > 0:
         _, node = _take_from_heap(nodes.heap, heaped)
         heaped -= 1
         boxes[:] = nodes.boxes[node]
         player, cost = nodes.numbers[node, 0], nodes.numbers[node, 1]
+        # tested when it is taken out, not when it is found: a cheaper plan may still wait
         if _pushes_left(boxes, distances) == 0:
             return _trace(nodes, node, walls, rows, columns, steps, queue, plan)
         blocked[:] = walls
@@ -353,6 +360,7 @@ def _search_plan(codes, count, nodes, plan):
                     continue
                 moved[:] = boxes
                 _push(moved, k, ahead)
+                # the walk, then the push
                 total = cost + PUSH_COST + steps[stand] + 1
                 if not _improves(nodes, _key_of(box, moved), total):
                     continue
@@ -379,6 +387,7 @@ def _trace(nodes, node, walls, rows, columns, steps, queue, plan):
         _walk(nodes.numbers[parent, 0], blocked, rows, columns, steps, queue)
         plan[length] = direction
         length += 1
+        # backward: each cell is one step nearer to where the player was
         while steps[here] > 0:
             for back in range(4):
                 cell = _next_to(here, back ^ 1, rows, columns)

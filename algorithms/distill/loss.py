@@ -60,7 +60,9 @@ def advantages(targets: Targets) -> tuple[Tensor, Tensor]:
     """
     base = base_actions(targets)[:, None]
     difference = (targets.q - targets.q.gather(1, base)).clamp(-MOST_POINTS, MOST_POINTS)
+    # of the base action, which the others are compared with, there is no error
     others = targets.q_stderr.scatter(1, base, torch.nan)
+    # a row without errors: all of them are taken as exact
     error = torch.where(others.isfinite().any(1, keepdim=True), others, 0.0)
     tried = difference.isfinite() & error.isfinite()
     weights = torch.where(tried, 1 / (error.nan_to_num() ** 2 + LEAST_ERROR**2), 0.0).scatter(1, base, 0.0)
@@ -84,6 +86,7 @@ def advantage_error(
         odds = odds - _log_odds(blueprint, base)
     squares = torch.where(weights > 0, (tau * odds - advantage) ** 2, 0.0)
     total = weights.sum(1)
+    # 0 where nothing was tried, instead of 0 / 0
     return (weights * squares).sum(1) / total.clamp(min=torch.finfo(total.dtype).tiny), total > 0
 
 
@@ -125,6 +128,7 @@ def distill_loss(
     """
     nll = -policy.log_prob(targets.actions[:, None]).squeeze(1)
     imitated = imitation_weights(targets, weights)
+    # no error, and no gradient, where the return is unknown
     known_returns = torch.where(targets.value_known, targets.returns, values.float().detach())
     error = (values.float() - known_returns) ** 2
     entropy = policy.entropy().sum(-1)

@@ -41,6 +41,7 @@ class Flywheel(Turns[FlywheelState]):
     def _seed(self, purpose: int) -> int:
         """A seed for every turn and purpose."""
         turn = 2 * self.state.turn + purpose
+        # seeds are not negative
         return int(hash_rows(hash_rows(self.state.config.seed, 0), turn)) & 0x7FFFFFFF
 
     def _search(self) -> FlywheelState | None:

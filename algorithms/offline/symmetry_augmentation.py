@@ -44,6 +44,7 @@ def rename(
         for name in IDS:
             if name in layout:
                 extras[..., layout[name]] = _renamed_ids(extras[..., layout[name]], symmetry.actions)
+        # the inverse: the value of an action moves to its new id
         sources = np.argsort(symmetry.actions)
         for name in BY_ACTION:
             if name in layout:
@@ -70,5 +71,6 @@ def renamed(batch: Batch, game: Game, place: tuple[int, ...], layout: Mapping[st
 
 def _renamed_ids(ids: Tensor, actions: NDArray[Any]) -> Tensor:
     is_action = (ids >= 0) & (ids < len(actions))  # NaN is neither
+    # what is no action is looked up as well, and put back below
     new = torch.from_numpy(actions).to(ids.dtype)[ids.nan_to_num().clamp(0, len(actions) - 1).long()]
     return torch.where(is_action, new, ids)

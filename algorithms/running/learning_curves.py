@@ -44,6 +44,7 @@ def found_tables(paths: Sequence[Path]) -> dict[str, list[Path]]:
         inside = sorted(path.glob("*.csv")) if path.is_dir() else []
         tables = [table for table in inside or [path.with_suffix(".csv")] if table.exists()]
         for table in tables:
+            # NAME-2.csv belongs to NAME only if that has a table
             whole = table.with_name(f"{PART.sub('', table.stem)}.csv")
             name = whole.stem if whole.exists() else table.stem
             found = runs.setdefault(name, [])
@@ -55,6 +56,7 @@ def found_tables(paths: Sequence[Path]) -> dict[str, list[Path]]:
         raise DataError(
             f"{', '.join(map(str, paths))}: no tables of metrics there; name models or tables, e.g. runs/*.csv"
         )
+    # by length first, so that part 10 comes after part 9
     return {name: sorted(tables, key=lambda table: (len(table.stem), table.stem)) for name, tables in runs.items()}
 
 
@@ -72,6 +74,7 @@ def read_run(name: str, tables: Sequence[Path], metric: str) -> TrainingCurve:
             raise DataError(
                 f"{file}: no column {missing!r}; it has {', '.join(table.columns) or 'none'}; choose one with --metric"
             )
+        # a resumed part repeats the timesteps after its checkpoint; its numbers count
         points |= dict(table.points(metric))
     if not points:
         raise DataError(f"{name}: no numbers in column {metric!r}")
@@ -119,6 +122,7 @@ def read_table(file: str | Path) -> MetricTable:
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror})") from error
     try:
+        # an unfinished line ends without its newline
         names, *rows = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1]))) or [[]]
     except csv.Error as error:
         raise DataError(f"{file}: not a table of metrics, or damaged ({error})") from error
@@ -153,6 +157,7 @@ def curve(name: str, runs: Sequence[TrainingCurve], smooth: int) -> Series:
     last = min(points[-1][0] for points in means)
     if last < first:
         raise DataError(f"{name}: its runs have no timesteps in common; plot them apart")
+    # where the first run has points; the ends of what is common too
     places = sorted({x for x, _ in means[0] if first <= x <= last} | {first, last})
     places = places[:: math.ceil(len(places) / POINTS)] + places[-1:]
     return Series(name, [_point(x, [_at(points, x) for points in means]) for x in dict.fromkeys(places)])

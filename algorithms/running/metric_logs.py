@@ -190,6 +190,7 @@ class CSVLog(MetricLog):
             return
         self._columns = in_order({*self._columns, *row})
         self._handle.close()
+        # the whole table again, with the new columns in their places
         with atomic_file(self._file, "w") as handle:
             writer = csv.DictWriter(handle, self._columns, lineterminator="\n")
             writer.writeheader()

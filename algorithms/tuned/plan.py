@@ -148,6 +148,7 @@ def train(
         before = model
         model = kind(found.policy if found else policy, stage.game, **stage.config)
         if before is not None:
+            # a later stage goes on with the weights alone
             model.policy.load_state_dict(before.policy.state_dict())
         model.learn(stage.timesteps or model.planned_timesteps, progress_bar=progress_bar)
     trained: Algorithm = model

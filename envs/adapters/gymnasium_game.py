@@ -58,6 +58,7 @@ class GymnasiumEnvironment(AdaptedEnvironment):
         self.observations.write(seen, row.observations[0])
         row.rewards[0] = finite_reward(reward)
         row.terminated[...] = terminated
+        # both at once count as an end by the rules
         row.truncated[...] = truncated and not terminated
         if not (terminated or truncated):
             self._masks.write(self.mask(seen, info), row.legal[0])
@@ -65,6 +66,7 @@ class GymnasiumEnvironment(AdaptedEnvironment):
     def mask(self, seen: object, info: Mapping[str, Any]) -> ArrayLike | None:
         """The legal actions, one mask or one per head; None if the environment does not say."""
         mask = self.observations.mask(seen)
+        # the observation first, then `info`, then a method
         mask = info.get(MASK) if mask is None else mask
         return self._mask_method() if mask is None and self._mask_method is not None else mask
 

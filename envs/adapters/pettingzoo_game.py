@@ -78,7 +78,9 @@ class AgentSpaces:
         legal = None if given is None else flat_mask(given)
         for head, own in zip(self.heads, self.actions[seat].heads, strict=True):
             mask[start : start + head.size] = False
+            # actions beyond a seat's own stay illegal
             mask[start : start + own.size] = True if legal is None else legal[: own.size]
+            # a mask has the entries of a seat's own heads, one after another
             legal = None if legal is None else legal[own.size :]
             start += head.size
 
@@ -134,6 +136,7 @@ class AecEnvironment(AdaptedEnvironment):
         row.to_move[...] = seat
         for agent in agents:
             here = self._number[agent]
+            # the masks of the others are not kept
             mask = row.legal[0] if here == seat else np.empty(len(row.legal[0]), bool)
             self.seats.write(here, env.observe(agent), infos.get(agent, {}), row.observations[here], mask)
 
@@ -174,6 +177,7 @@ class ParallelEnvironment(AdaptedEnvironment):
         for seat, agent in enumerate(self.seats.agents):
             if agent in seen:
                 self.seats.write(seat, seen[agent], infos.get(agent, {}), row.observations[seat], row.legal[seat])
+            # a mask must have a legal action, also of a seat that is out
             if not row.alive[seat]:
                 row.legal[seat] = False
                 row.legal[seat, np.cumsum([0, *(head.size for head in self.seats.heads)])[:-1]] = True
@@ -204,6 +208,7 @@ def _make(parallel: bool, environment: str, **options: Any) -> Env:
         function = attribute(environment)
         if function is None:
             module = _module(environment)
+            # `env` has PettingZoo's wrappers, which check orders and actions; `raw_env` has none
             names = ("parallel_env", "env") if parallel else ("env", "parallel_env", "raw_env")
             function = next((getattr(module, name) for name in names if hasattr(module, name)), None)
             if function is None:
@@ -295,6 +300,7 @@ def _trial(env: Env, players: int) -> tuple[Reward, float]:
         returns[game], taken = play(env, game, random)
         steps += taken
     seconds = (perf_counter() - started) / max(1, steps)
+    # returns that are all 0 tell nothing
     if players == 1 or (np.allclose(returns, returns[:, :1]) and np.any(returns)):
         return "shared", seconds
     return ("zero_sum" if np.any(returns) and np.allclose(returns.sum(1), 0) else "general"), seconds

@@ -109,6 +109,7 @@ class Observations:
             low = min([0.0, *(float(box.low.min(initial=0)) for box in boxes)])
             high = max([1.0, *(float(box.high.max(initial=0)) for box in boxes)])
             limit = float(np.finfo(np.float32).max)
+            # float32's largest number stands for no limit
             low, high = (low if low > -limit else -math.inf), (high if high < limit else math.inf)
         if self._whole and space.dtype == np.uint8:
             dtype, low, high = "uint8", float(boxes[0].low.min()), float(boxes[0].high.max())
@@ -180,6 +181,7 @@ def _write(space: spaces.Space[Any], part: Any, place: NDArray[Any]) -> bool:
         place[np.cumsum(sizes) - sizes + chosen] = 1
         return True
     array = np.reshape(part, place.shape)
+    # NaN and infinity fail the comparison
     if array.dtype.kind in "biu" or (array.dtype.kind == "f" and float(np.vdot(array, array)) < SMALL):
         place[...] = array
         return True

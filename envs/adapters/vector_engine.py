@@ -80,6 +80,7 @@ class _GymnasiumBatch:
         return self._ended
 
     def reset(self, rows: Rows, seed: int) -> tuple[list[Any], list[Any]]:
+        # these have begun already, in the step in which the games before them ended
         if all(int(row) in self._begun for row in rows):
             found = [self._begun.pop(int(row)) for row in rows]
             return [seen for seen, _ in found], [mask for _, mask in found]
@@ -89,6 +90,7 @@ class _GymnasiumBatch:
                 raise OptionError(
                     f"{type(self.env).__name__} begins the next game of a row by itself, when one has ended; reset all rows, or those that ended"
                 )
+            # the next step begins them: until then the last observation is shown
             return [self._last[0][k] for k in rows], [None] * len(rows)
         for row in map(int, rows):
             self._begun.pop(row, None)
@@ -105,6 +107,7 @@ class _GymnasiumBatch:
         self._begun.clear()
         for k in map(int, np.flatnonzero(terminated | truncated) if self._same_step else ()):
             self._begun[k] = shown[k], masks[k]
+            # the environment shows how the next game begins; how this one ended is in `infos`
             shown[k], masks[k] = _row(infos["final_obs"], k), None
         return _Step(shown, masks, rewards, terminated, truncated)
 
@@ -141,6 +144,7 @@ class _SB3Batch:
             return [_row(seen, k) for k in rows], self._masks()
         shown = []
         for row in map(int, rows):
+            # a `VecEnv` cannot reset single rows: the environment of the row is reset itself
             one = self._begun.pop(row) if row in self._begun else self.env.env_method("reset", indices=[row])[0][0]
             shown.append(one)
         masks = self._masks()
@@ -152,6 +156,7 @@ class _SB3Batch:
         truncated = np.zeros(self.count, bool)
         self._begun.clear()
         for k in map(int, np.flatnonzero(dones)):
+            # likewise: the row shows its next game already
             self._begun[k] = shown[k]
             shown[k], masks[k] = infos[k]["terminal_observation"], None
             truncated[k] = infos[k].get("TimeLimit.truncated", False)
@@ -200,6 +205,7 @@ class VectorEngine(ExternalEngine):
         """As for `ExternalEngine`; other rows are stepped with action 0."""
         self._played[:] = 0
         self._played[rows] = actions
+        # whose step begins a game
         state, waited = self.state, ~self.state.deciding[:, 0]
         found = self._batch.step(np.stack([self._actions.value(action) for action in self._played]))
         state.terminated[rows] = np.asarray(found.terminated)[rows]

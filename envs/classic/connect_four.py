@@ -64,7 +64,9 @@ def legal(state, i, seat, mask):
 @kernel
 def has_four(stones):
     """True if four stones are in a row: upwards, across, or on one of the diagonals."""
+    # to the place above, to the right, and to the right below or above
     for distance in (1, BITS, BITS - 1, BITS + 1):
+        # pairs of neighbours, then pairs of these
         pairs = stones & (stones >> distance)
         if pairs & (pairs >> (2 * distance)):
             return True
@@ -128,6 +130,7 @@ def consistent(state: State) -> NDArray[np.bool_]:
     occupied, ok = stones[:, 0] | stones[:, 1], (stones[:, 0] & stones[:, 1]) == 0
     for column in range(COLUMNS):
         filled = occupied >> (column * BITS) & ((1 << BITS) - 1)
+        # ones from the bottom up, without a gap
         ok &= (filled & (filled + 1) == 0) & (filled <= FULL_COLUMN)
     result: NDArray[np.bool_] = ok
     return result

@@ -81,6 +81,7 @@ def longest_game(size: int) -> int:
 @kernel
 def beside(top, bottom):
     """The points next to some points of a set, and bits off the board, which the caller takes away."""
+    # the last row of `top` and the first one of `bottom` are neighbours too
     return (
         (top << 1) | (top >> 1) | (top << PITCH) | (top >> PITCH) | ((bottom & FIRST_ROW) << LAST_TOP_ROW),
         (bottom << 1) | (bottom >> 1) | (bottom << PITCH) | (bottom >> PITCH) | (top >> LAST_TOP_ROW),
@@ -116,6 +117,7 @@ def captured(top, bottom, stones_top, stones_bottom, empty_top, empty_bottom):
         chain_top, chain_bottom = lowest(left_top, left_bottom)
         chain_top, chain_bottom = flood(chain_top, chain_bottom, stones_top, stones_bottom)
         near_top, near_bottom = beside(chain_top, chain_bottom)
+        # the point was its last liberty
         if ((near_top & empty_top & ~top) | (near_bottom & empty_bottom & ~bottom)) == 0:
             taken_top, taken_bottom = taken_top | chain_top, taken_bottom | chain_bottom
         left_top, left_bottom = left_top & ~chain_top, left_bottom & ~chain_bottom
@@ -145,6 +147,7 @@ def find_open(state, i, seat):
     empty_top = int(state.board[0]) & ~(own_top | other_top)
     empty_bottom = int(state.board[1]) & ~(own_bottom | other_bottom)
     near_top, near_bottom = beside(empty_top, empty_bottom)
+    # with an empty neighbour a stone has a liberty, whatever it captures
     open_top, open_bottom = empty_top & near_top, empty_bottom & near_bottom
     # A point without an empty neighbour is open beside an own chain with another liberty, or as the last liberty of another chain.
     single_top, single_bottom = empty_top & ~near_top, empty_bottom & ~near_bottom
@@ -186,6 +189,7 @@ def reset(state, i):
             state.lost[i, seat, word] = 0
             state.owned[i, seat, word] = 0
         state.open[i, word] = state.board[word]
+    # only those that were written
     for k in range(int(state.positions[i])):
         state.hashes[i, k] = 0
     state.positions[i] = 0
@@ -244,6 +248,7 @@ def place(state, i, seat, point):
 @kernel
 def count(points):
     """Number of points in `top` or `bottom`."""
+    # the sum of bits in pairs, then of pairs in fours, and so on
     pairs = points - ((points >> 1) & 0x5555555555555555)
     fours = (pairs & 0x3333333333333333) + ((pairs >> 2) & 0x3333333333333333)
     eights = (fours + (fours >> 4)) & 0x0F0F0F0F0F0F0F0F
@@ -261,6 +266,7 @@ def finish(state, i):
     for seat in range(2):
         top, bottom = int(state.stones[i, 0, seat, 0]), int(state.stones[i, 0, seat, 1])
         state.owned[i, seat, 0], state.owned[i, seat, 1] = flood(top, bottom, empty_top, empty_bottom)
+    # komi may be half a point: margins are doubled
     double_margin = -int(state.rules[DOUBLE_KOMI])
     for word in range(2):
         both = int(state.owned[i, 0, word]) & int(state.owned[i, 1, word])  # these empty points are nobody's
@@ -282,6 +288,7 @@ def step(state, i, action):
     seat, point, moves = int(state.to_move[i]), int(action), int(state.moves[i]) + 1
     passes = point == int(state.rules[SIZE]) * int(state.rules[SIZE])
     over = moves == int(state.rules[LIMIT]) or (passes and int(state.passed[i]) == 1)
+    # the oldest first, so that nothing is overwritten before it is copied
     for age in (2, 1):
         for whose in range(2):
             for word in range(2):

@@ -55,6 +55,7 @@ def step(state, i, action):
     seat, move = int(state.to_move[i]), int(state.moves[i])
     answers_bet = move > 0 and int(state.said[i, move - 1]) == BET
     state.said[i, move] = action
+    # a bet is answered, or both have passed
     if answers_bet or (move > 0 and action == PASS):
         winner = 0 if int(state.cards[i, 0]) > int(state.cards[i, 1]) else 1
         if answers_bet and action == PASS:
@@ -96,6 +97,7 @@ def consistent(state: State) -> NDArray[np.bool_]:
     cards, said, moves = (np.asarray(part) for part in (state.cards, state.said, state.moves))
     running = ~np.asarray(state.terminated)
     begun = (said != NOTHING).sum(axis=1) == moves
+    # a third move comes after pass and bet only
     third = (moves < 2) | ((said[:, 0] == PASS) & (said[:, 1] == BET))
     fits = begun & third & ((moves < 1) | (said[:, 0] != NOTHING))
     sound: NDArray[np.bool_] = (cards[:, 0] != cards[:, 1]) & (~running | fits)

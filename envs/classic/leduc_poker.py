@@ -72,6 +72,7 @@ def reset(state, i):
 @kernel
 def card_beside(one, other, number):
     """Card `number` among those that are neither `one` nor `other`."""
+    # the lower card is skipped first
     low, high = min(one, other), max(one, other)
     card = number
     if card >= low:
@@ -103,6 +104,7 @@ def step(state, i, action):
         state.moves[i] = move + 1
     else:
         state.paid[i, seat] = int(state.paid[i, 1 - seat])
+        # who speaks first ends no round by checking
         if move == 0:
             state.moves[i] = 1
         elif number == 0:
@@ -168,6 +170,7 @@ def redeal(state, i, seat):
 def deals() -> Outcomes:
     """The deals that differ in ranks, each with one choice of suits."""
     counts = Counter(tuple(card // SUITS for card in cards) for cards in permutations(range(CARDS), 3))
+    # of two cards of a rank the first has suit 0
     cards = [[SUITS * rank + ranks[:place].count(rank) for place, rank in enumerate(ranks)] for ranks in counts]
     return Outcomes(np.array(list(counts.values())) / counts.total(), {"cards": np.array(cards)})
 

@@ -89,6 +89,7 @@ def draw_map(state, i):
             for column in range(size):
                 state.cells[i, row, column] = ICE if draw(state, i, ALL) < int(state.setup[i, ICE_SHARE]) else HOLE
         start = draw(state, i, size * size)
+        # one of the other cells
         goal = draw(state, i, size * size - 1)
         if goal >= start:
             goal += 1
@@ -144,6 +145,7 @@ def slipped(state, i, action):
     drawn = draw(state, i, ALL)
     if drawn < intended:
         return action
+    # directions go round: the ones beside it are perpendicular
     if drawn < intended + (ALL - intended) // 2:
         return (action + 3) % 4
     return (action + 1) % 4

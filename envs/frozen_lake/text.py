@@ -71,6 +71,7 @@ def write_grid(words: Vocabulary, state: State, rows: Sequence[int], seat: int |
     letters[:, :, : size * step : step] = np.array(words.drawn)[codes]
     letters[:, :, -1] = "\n"
     flat = letters.reshape(len(codes), -1)
+    # the letters of a game lie side by side: they are read as one long string; the last newline is cut off
     return [text[:-1] for text in flat.view(f"<U{flat.shape[1]}")[:, 0].tolist()]
 
 
@@ -236,6 +237,7 @@ def parse_both(words: Vocabulary, text: str) -> dict[str, NDArray[Any]]:
     if not heading or not head.startswith("Coordinates: \n"):
         raise ValueError("line 1: must be 'Coordinates: ', and 'Grid Map: ' must stand above the grid")
     found, drawn = parse_coord(words, head.removeprefix("Coordinates: \n")), parse_grid(words, grid)
+    # the grid shows the start as ice
     seen = np.where(found["cells"] == START, ICE, found["cells"])
     if not np.array_equal(seen, drawn["cells"]) or found["player"] != drawn["player"]:
         raise ValueError("the grid shows another state than the coordinates")
@@ -282,6 +284,7 @@ def parse_compact(words: Vocabulary, text: str) -> dict[str, NDArray[Any]]:
         ValueError: a part cannot be read, or they differ.
     """
     items = text.split(" ")
+    # the first number belongs to the first place, whose symbol stands before it
     cells = next((k for k, word in enumerate(items) if word.isdigit()), len(items)) - 1
     size = round(max(cells, 0) ** 0.5)
     if size < 2 or size * size != cells:

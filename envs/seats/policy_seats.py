@@ -78,8 +78,10 @@ class PolicySeats:
         rows = self.arrays.arange(self.engine.num_games) if rows is None else rows
         for _ in range(MOST_STARTS):
             self._table.start(rows, options, seed)
+            # paid with the first move of the policy, see `play`
             self._early[rows] = self._table.rewards[rows]
             terminated, truncated = self.ends()
+            # begun again, with the draws that come next
             rows, seed = rows[(terminated | truncated)[rows]], None
             if not len(rows):
                 return
@@ -179,6 +181,7 @@ class PolicySeats:
         index = self.arrays.arange(len(masks))
         fits, offset = index >= 0, 0
         for head, size in enumerate(self.facts.head_sizes):
+            # what is out of range is looked up at the end of it, and does not fit
             chosen = columns[:, head].clip(0, size - 1)
             fits &= (chosen == columns[:, head]) & masks[index, offset + chosen]
             offset += size

@@ -69,6 +69,7 @@ def blank_cells(state, i, puzzle, wanted, unique, order, used, stack, box, scrat
         value = int(puzzle[row, column])
         puzzle[row, column] = 0
         blanks += 1
+        # two solutions are one too many: the search stops there
         if unique and search(puzzle, used, stack, box, 2, scratch) != 1:
             puzzle[row, column] = value
             blanks -= 1
@@ -123,6 +124,7 @@ class SudokuRooms:
         for attempt in range(TRIES):
             puzzles[rows], solutions[rows] = self._puzzles(np.asarray(seeds, np.int64)[rows], attempt)
             if split is not None:
+                # those of other splits are drawn again
                 rows = rows[split_of(self.hashes({"puzzle": puzzles[rows]})) != SPLITS.index(split)]
             if split is None or not len(rows):
                 return {"puzzle": puzzles, "solution": solutions}

@@ -202,6 +202,7 @@ def step(state, i, action):
     state.steps[i] += 1
     pays, steps = int(state.setup[i, PAYS]), int(state.steps[i])
     state.rewards[i, 0] = reward_of(pays, outcome, solved)
+    # with these rewards a refused placement does not end the game before the hard limit
     late = steps >= int(state.setup[i, LIMIT]) and (pays != RAGEN2 or outcome != REFUSED)
     state.terminated[i] = solved
     state.truncated[i] = not solved and (late or steps >= int(state.setup[i, HARD_LIMIT]))
@@ -219,6 +220,7 @@ def legal(state, i, seat, mask):
                 if (taken >> value) & 1 == 0:
                     mask[cell * size + value] = True
                     found = True
+    # a mask must have a legal action, also where the grid is stuck
     if not found:
         for action in range(size * size * size):
             mask[action] = True

@@ -31,6 +31,7 @@ def bits_in(word):
 @kernel
 def enter(grid, used, size, box, row, column, value):
     """Write `value` (0: take the value out); `used` [3, N] are the bit sets of rows, columns and boxes."""
+    # what goes in or out: one of the two is 0
     bit = 1 << (max(int(grid[row, column]), value) - 1)
     used[0, row] ^= bit
     used[1, column] ^= bit
@@ -68,6 +69,7 @@ def narrowest(grid, used, size, box):
             count = bits_in(full & ~taken)
             if count < fewest:
                 best, fewest = cell, count
+                # a cell without candidates, or with one, cannot be bettered
                 if count <= 1:
                     return best
     return best
@@ -94,14 +96,17 @@ def search(grid, used, stack, box, most, solution):
     )
     while depth >= 0:
         row, column = stack[depth, 0] // size, stack[depth, 0] % size
+        # back at this cell: the value that was tried comes out
         if int(grid[row, column]) > 0:
             enter(grid, used, size, box, row, column, 0)
         left = stack[depth, 1]
         if left == 0 or found >= most:
             depth -= 1
             continue
+        # the lowest candidate now, the others later
         bit = left & -left
         stack[depth, 1] = left & ~bit
+        # the number of a bit is how many there are below it
         enter(grid, used, size, box, row, column, bits_in(bit - 1) + 1)
         cell = narrowest(grid, used, size, box)
         if cell < 0:

@@ -27,6 +27,7 @@ def write_grid(state: State, rows: Sequence[int], seat: int | None = None) -> li
     frame, places = _frame(size)
     texts = np.tile(frame, (len(codes), 1))
     texts[:, places] = np.array([BLANK, *map(str, range(1, size + 1))])[codes.reshape(len(codes), -1)]
+    # the characters of a game lie side by side: they are read as one string
     return [text[0] for text in texts.view(f"<U{len(frame)}").tolist()]
 
 
@@ -103,6 +104,7 @@ def parse_row(text: str) -> dict[str, NDArray[Any]]:
     """
     lines = [line.split() for line in text.removeprefix("| ").split(" | ")]
     size = len(lines)
+    # exactly as it would be written, spaces included
     if not text.startswith("| ") or size not in RULES or text != _joined(lines):
         raise ValueError(f"line 1: {text[:100]!r}, must be '| ' before each of 4 or 9 rows, as in '| . 1 | 2 .'")
     for number, line in enumerate(lines, 1):

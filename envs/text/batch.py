@@ -111,10 +111,12 @@ class TextGames:
         self.rounds += 1
 
     def _copy_first_of_groups(self) -> None:
+        # the first row of each row's group
         first = np.searchsorted(self.group, self.group)
         self.engine.load_fields({name: on_host(values)[first] for name, values in self.engine.fields().items()}, False)
         memories = {name: np.asarray(on_host(values)) for name, values in self._seats.state().items()}
         if not self._seats.restore(
+            # the players' seed has no rows
             {name: values[first] if values.ndim else values for name, values in memories.items()}
         ):
             raise OptionError(

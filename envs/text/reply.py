@@ -115,6 +115,7 @@ def _parts(text: str, opened: bool, optional: bool) -> tuple[Span | None, Span |
     start = _start_of_thought(text, opened)
     tidy = True
     if start >= 0:
+        # a thought may speak of tags: it ends where the answer begins at once
         turnover = _TURNOVER.search(text, start)
         if turnover:
             think, begin = (start, turnover.start()), turnover.end()
@@ -122,6 +123,7 @@ def _parts(text: str, opened: bool, optional: bool) -> tuple[Span | None, Span |
             return think, (begin, end) if end >= 0 else None, _starts_with_thought(text, start, opened)
         closed = text.find("</think>", start)
         if closed >= 0:
+            # an answer behind the thought, else one before it
             answer = _first_answer(text, closed) or _first_answer(text, 0)
             return (start, closed), answer, False
     answer = _first_answer(text, 0)
@@ -133,6 +135,7 @@ def _parts(text: str, opened: bool, optional: bool) -> tuple[Span | None, Span |
 def _start_of_thought(text: str, opened: bool) -> int:
     """Where the content of the thought starts, -1 if it is not opened."""
     if opened:
+        # models may repeat the tag with which the prompt ended
         repeated = re.match(r"\s*<think>", text)
         return repeated.end() if repeated else 0
     tag = text.find("<think>")
@@ -154,6 +157,7 @@ def _states(text: str, think: Span | None, answer: Span | None) -> tuple[tuple[S
     """Observations and predictions, in order. What is inside one of them is not searched for others."""
     place, stop = think or (0, answer[0] if answer else len(text))
     found: dict[str, list[Span]] = {"observation": [], "prediction": []}
+    # an unclosed tag is not looked for again, so that the time stays linear
     unclosed: set[str] = set()
     while len(unclosed) < len(found):
         tag = _STATE_TAG.search(text, place, stop)

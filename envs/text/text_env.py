@@ -257,10 +257,12 @@ class TextEnv:
         for turn, reply, verdict, one, ended in zip(self._turns, replies, verdicts, executed, over, strict=True):
             row, before, earned = turn.row, self._states[turn.row], sum(one.rewards, 0.0)
             illegal = self.action_text(one.illegal[0]) if one.illegal else ""
+            # `-penalty` would be -0.0 where there is none
             penalty = 0.0 - self.preset.penalty if verdict.form != "ok" or illegal else 0.0
             done = ended or turn.turn >= self.preset.turns or turn.actions_left <= len(one.actions)
             self.scores[row] += earned + penalty
             if done:
+                # penalties are no part of the game
                 won = sum(sum(record.rewards) for record in self.records[row]) + earned
                 self.success[row] = self._games.success(row, won)
             after = self._states[row] = one.states[-1] if one.states else before
@@ -313,6 +315,7 @@ class TextEnv:
         for record in shown:
             text = record.prompt
             if record is shown[0] and record.turn > 1:
+                # its prompt began with the outcome of a turn that is not shown
                 before = past[record.turn - 2]
                 text = prompts.intro + text.removeprefix(prompts.outcome(before.reward, before.illegal))
             messages += [{"role": "user", "content": text}, {"role": "assistant", "content": record.reply}]

@@ -42,12 +42,14 @@ def read_log(file: Path) -> JsonLog:
         except JsonError as error:
             if line and number == len(lines) - 1:  # it ends like a whole line
                 raise DataError(f"{file}, line {number}: damaged ({error}); put a copy of the file back") from error
+            # cut off by a kill; if more is lost, the sums of later lines tell
             continue
         if not isinstance(entry, dict):
             raise DataError(
                 f"{file}, line {number}: got {shown(entry)}, must be a JSON object; put a copy of the file back"
             )
         known = entry.pop(SUM, None)
+        # the first line tells whether the log has sums
         if not entries and known is None:
             total = None
         total = sum_of(total, entry)

@@ -40,6 +40,7 @@ MOST_NUMBER = 1 << 63
 MOST_DEPTH = 32
 """Limit on nested lists and objects."""
 GZIP_MAGIC = b"\x1f\x8b"
+# zlib's number for the gzip format
 _GZIP = 16 + zlib.MAX_WBITS
 _CHUNK = 1 << 14
 """A chunk of gzip data unpacks to at most 1,032 times its size."""
@@ -112,6 +113,7 @@ def _unpack(packed: IO[bytes], target: IO[bytes]) -> str:
         if left < 0:
             return f"gzip data that unpack to more than {limit_words()}"
         target.write(text)
+        # gzip files may be joined: the next member begins where this one ends
         data = packed.read(_CHUNK) if not member.eof else member.unused_data + packed.read(_CHUNK)
         if member.eof and data:
             if not data.startswith(GZIP_MAGIC):
@@ -150,6 +152,7 @@ def read_member(archive: ZipFile, name: str) -> bytes:
         KeyError, BadZipFile: the member is missing or damaged.
     """
     with archive.open(name) as member:
+        # a byte too many tells that there are more
         data = member.read(most_unpacked() + 1)
     check_unpacked(archive.filename, len(data))
     return data
@@ -189,6 +192,7 @@ def _read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
                 except (SyntaxError, TokenError, TypeError) as error:  # raised by its parser
                     raise ValueError(f"{member.filename}: damaged ({error})") from error
                 data = handle.read(member.file_size)
+            # in Python's integers: sizes that somebody made up overflow int64
             if dtype.hasobject or len(data) != dtype.itemsize * int(np.prod(shape, dtype=object)):
                 raise ValueError(f"{member.filename}: {len(data)} bytes are no {dtype} {shape}")
             array = np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
@@ -220,12 +224,14 @@ def parse_json(text: bytes | str, finite: bool = False) -> Any:
     except UnicodeDecodeError as error:
         raise JsonError(f"no UTF-8 (byte {error.start})") from error
     except json.JSONDecodeError as error:
+        # the parser came to the end, or to a string without an end
         cut = error.pos >= len(plain.rstrip()) or error.msg.startswith("Unterminated")
         raise JsonError(f"invalid JSON ({error.msg} at line {error.lineno} column {error.colno})", cut) from error
     except RecursionError as error:
         raise JsonError(_TOO_DEEP) from error
     except ValueError as error:
         raise JsonError("invalid JSON (a number of thousands of digits)") from error
+    # not deeper than it has brackets, so that most texts need no second look
     if plain.count("[") + plain.count("{") > MOST_DEPTH and _is_deep(value):
         raise JsonError(_TOO_DEEP)
     return value

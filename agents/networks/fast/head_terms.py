@@ -85,6 +85,7 @@ def log_softmax(logits, mask, low, high, out):  # type: ignore[no-untyped-def]
         if mask[a]:
             legal += 1
             largest = max(largest, logits[a])
+    # a zero of the logits' type, which the sum keeps
     total = logits[low] * 0
     for a in range(low, high):
         if mask[a]:
@@ -132,17 +133,21 @@ def gradients(mask, actions, offsets, taught, log_p, log_q, entropy, scale, by_l
             chosen = low + actions[row, head]
             toward, unit = by_log_prob[row, head], scale[row, head]
             spread, near = by_entropy[row, head] * unit, by_kl[row, head]
+            # the entropy before it was divided
             chaos = entropy[row, head] / unit if unit > 0 else 0.0
             for a in range(low, high):
                 if not mask[row, a]:
                     out[row, a] = 0
                     continue
                 p = np.exp(log_p[row, a])
+                # d log p(chosen) / d logit = [a is chosen] - p
                 slope = -toward * p
                 if a == chosen:
                     slope += toward
                 if p > 0:
+                    # d entropy / d logit = -p (log p + entropy)
                     slope -= spread * p * (log_p[row, a] + chaos)
                 if taught:
+                    # d KL(q to p) / d logit = p - q
                     slope += near * (p - np.exp(log_q[row, a]))
                 out[row, a] = slope

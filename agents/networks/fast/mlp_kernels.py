@@ -43,11 +43,13 @@ def weight_count(shape):  # type: ignore[no-untyped-def]
 def base_row(weights, shape, usual, out):  # type: ignore[no-untyped-def]
     """Write what the encoder gives for the usual row, (E,)."""
     width, bits = out.shape[0], shape[0] * 8
+    # behind the bits stands the zero column
     bias = weights[(bits + 1) * width :]
     for j in range(width):
         out[j] = bias[j]
     for bit in range(bits):
         if usual[bit >> 3] >> (7 - (bit & 7)) & 1:
+            # stored with the other sign: taking it off adds it
             column = weights[bit * width : (bit + 1) * width]
             for j in range(width):
                 out[j] -= column[j]
@@ -66,12 +68,14 @@ def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-u
             place = places[t]
             lists[place, counts[place]] = i
             counts[place] += 1
+        # filled up to a multiple of eight
         for t in range(found, found + 7):
             places[t] = count_bits  # the zero column
         for j in range(width):
             total[j] = base[j]
         for t in range(0, found, 8):
             _add_eight(columns, places[t : t + 8], total)
+    # lanes without a row
     for i in range(order.shape[0], LANES):
         sums[i] = 0
 
@@ -91,6 +95,7 @@ def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-un
     _, lists, counts, _ = work
     width, bits = delta.shape[1], shape[0] * 8
     total = gradient[(bits + 1) * width : (bits + 2) * width]
+    # of all rows: the gradient of the bias
     block = np.zeros(width, np.float32)
     for i in range(LANES):
         row = delta[i]
@@ -102,9 +107,11 @@ def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-un
         found = counts[bit]
         column = gradient[bit * width : (bit + 1) * width]
         if usual[bit >> 3] >> (7 - (bit & 7)) & 1:
+            # a usual bit counts, with the other sign, in every row; the rows that differ take it back
             for j in range(width):
                 column[j] -= block[j]
         for t in range(found, found + 7):
+            # the row of zeros
             lists[bit, t] = LANES
         for t in range(0, found, 8):
             _add_eight(delta, lists[bit, t : t + 8], column)
@@ -115,6 +122,7 @@ def multiply(weight, x, out):  # type: ignore[no-untyped-def]
     """Add weight (N, K) @ x (K, 64) to `out` (N, 64)."""
     rows, inner = weight.shape
     whole_rows, whole = rows - rows % 2, inner - inner % 8
+    # two rows of the weight share the loads of eight rows of `x`
     for n in range(0, whole_rows, 2):
         p, q = out[n], out[n + 1]
         for k in range(0, whole, 8):
@@ -150,6 +158,7 @@ def outer(delta, x, out):  # type: ignore[no-untyped-def]
     whole = inner - inner % 4
     for n in range(rows):
         p = delta[n]
+        # four columns share the loads of `p`
         for k in range(0, whole, 4):
             a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]
             s0 = s1 = s2 = s3 = np.float32(0)
@@ -187,6 +196,7 @@ def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
     """Gradient before the activation from that behind it (N, 64), in place; `x` is what came out."""
     for n in range(x.shape[0]):
         d, row = delta[n], x[n]
+        # 1 - tanh^2, of what came out
         if tanh:
             for i in range(LANES):
                 d[i] *= np.float32(1) - row[i] * row[i]
@@ -215,6 +225,7 @@ def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
             _activate(x[here : here + size], tanh)
             below, here = below + inner, here + size
     inner = shape[-1]
+    # logits from the first tower, the value from the last one, which may be the same
     at = _layer(weights, at, x[below : below + inner], out[:actions])
     _layer(weights, at, x[here - inner : here], out[actions:])
 
@@ -239,6 +250,7 @@ def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[n
     towers, actions, tanh, width = shape[1], shape[2], shape[3] == 1, shape[1] * shape[4]
     d_x[:] = 0
     here, inner = x.shape[0], shape[-1]
+    # from the end: the last layer is that of the value
     at = gradient.shape[0] - inner - 1
     _layer_gradient(weights, at, x[here - inner :], d_out[actions:], d_x[here - inner :], gradient)
     at -= actions * (inner + 1)

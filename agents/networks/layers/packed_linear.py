@@ -66,6 +66,7 @@ class _BitSum(torch.autograd.Function):
         rows, grad = np.ascontiguousarray(packed.numpy()), gradient.contiguous().numpy()
         sums = run_parts(_difference_gradient, len(rows), rows, ctx.usual, grad)
         by_bit, total = torch.from_numpy(sum(sums[1:], start=sums[0]))[: ctx.in_features], gradient.sum(0)
+        # a usually set bit: all rows less those that differ
         set_bits = torch.from_numpy(np.unpackbits(ctx.usual)[: ctx.in_features].astype(bool)).unsqueeze(1)
         return None, torch.where(set_bits, total - by_bit, by_bit).t().contiguous(), total
 
@@ -88,6 +89,7 @@ def differences(row, usual, places):  # type: ignore[no-untyped-def]
     for byte in range(row.shape[0]):
         value = row[byte] ^ usual[byte]
         for t in range(8):
+            # always eight places; those beyond the count are overwritten next
             places[count + t] = byte * 8 + _ONES[value, t]
         count += _COUNT[value]
     return count
@@ -117,6 +119,7 @@ def _add_usual(columns, signs, out):  # type: ignore[no-untyped-def]
 @cached_kernel(nogil=True, error_model="numpy", fastmath=True)
 def _add_differences(rows, usual, columns, signs, base, out, start, stop):  # type: ignore[no-untyped-def]
     width = out.shape[1]
+    # eight more than there are, see `differences`
     places = np.empty(rows.shape[1] * 8 + 8, np.int32)
     for k in range(start, stop):
         total = out[k]

@@ -80,6 +80,7 @@ class BidderAgent(Bidding):
             return PASS
         actions = [int(action) for action in np.flatnonzero(mask[:PLUNGE]) if action != PASS]
         least = self.threshold if held_by < 0 else self.against
+        # two marks or more first, if they are sure enough; then the lowest bid
         for action in [*[a for a in actions if a > ONE_MARK][:1], *actions[:1]]:
             chance = found.chance(found.best(bid_of(action)), bid_of(action))
             if chance >= (self.marks if action > ONE_MARK else least):

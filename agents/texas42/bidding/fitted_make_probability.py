@@ -113,6 +113,7 @@ def read_calibration(file: str | Path) -> Calibration:
 
 def _model(content: dict[str, Any]) -> Model:
     weights, thresholds = (np.array(content[name], np.float64) for name in ("weights", "thresholds"))
+    # thresholds that fall, so that P(make) falls with the bid
     if weights.shape != (INPUTS,) or thresholds.shape != (len(BIDS),) or (np.diff(thresholds) > 0).any():
         raise ValueError(
             f"{len(weights)} weights, thresholds {thresholds.tolist()}: must be {INPUTS}, and 13 that fall"

@@ -44,6 +44,7 @@ def cues(hand: int, decl: int) -> NDArray[np.float64]:
         backed += over == 1
         losing += over > 0
         risk += int(COUNT[tile]) * (over > 0)
+    # of fewer than three trumps the lowest; without trumps all three are missing
     third = sorted(tiles_of(own), key=lambda tile: -int(RANK[decl, CALLED, tile]))[:3]
     missing = (_stronger(decl, third[-1]) & trumps & ~hand).bit_count() if third else 3
     empty = sum(1 for suit in range(7) if not hand & ~trumps & int(FOLLOW[decl, suit]))
@@ -99,6 +100,7 @@ def describe_declaration(hand, decl, x):
     x[7] = 1 if decl == DOUBLES else 0
     x[8] = 1 if trumps == 0 else 0
     x[9] = winners if trumps == 0 else 0
+    # counts outside the trumps, in fives
     x[10] = size(hand & ~trumps & FIVES) + 2 * size(hand & ~trumps & TENS)
     x[11] = size(hand & DOUBLE_TILES & ~trumps)
 

@@ -77,6 +77,7 @@ def of_points(
     """P(make) from final points (k, n); all_42: points of other samples (k, m), used for the bid of 42."""
     made = np.stack([(points >= bid).sum(axis=1) for bid in BIDS], axis=1)
     count = np.full(made.shape, points.shape[1])
+    # who plays for all tricks plays otherwise
     if all_42 is not None:
         made[:, -1], count[:, -1] = (all_42 >= 42).sum(axis=1), all_42.shape[1]
     low, high = wilson(made, count)
@@ -88,6 +89,7 @@ def double_dummy(
 ) -> Chances:
     """P(make) with all hands open: the exact value of a deal decides all bids at once."""
     solver = solver or Solver()
+    # the value is own points less theirs, and both make 42
     points = [
         (42 + solver.value(positions(deals_around(hand, samples, _key(key, decl)), decl, 0)).astype(np.int64)) // 2
         for decl in decls

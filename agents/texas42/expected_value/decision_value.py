@@ -112,6 +112,7 @@ def value_of(solver: Solver, state: State, i: int, question: Question, sampling:
         raise OptionError(f"declaration {question.decl} is not played for points; E[Q] is of declarations 0 to 9")
     drawn = _Drawn(solver, state, i, question, sampling)
     adaptive = sampling.adaptive
+    # no more than would be drawn anyway
     if drawn.worlds.count <= max(sampling.enumerate_below, 1 if adaptive else sampling.worlds):
         drawn.add(drawn.worlds.all())
         return drawn.result(converged=True, share=1.0)
@@ -178,8 +179,10 @@ class _Drawn:
         omega = weights.weights
         mean = omega @ q
         variance = np.maximum(omega @ q**2 - mean**2, 0.0)
+        # without replacement: the part that is left is all that can change the mean
         sem = standard_error(variance, weights.ess) * np.sqrt(max(0.0, 1 - share)) if share < 1 else variance * 0
         need = min(question.bid, 42) - question.banked
+        # of the points left the side gets (left + q) / 2
         made = (1 if question.declares else -1) * q >= 2 * need - self._left  # by the bidder's side
         p_make = omega @ (made if question.declares else ~made)
         return DecisionValue(tiles, q, weights, p_make, mean, variance, sem, self.worlds.count, share == 1.0, converged)

@@ -88,6 +88,7 @@ class Averager:
     def tiles(self, questions: Sequence[Question]) -> list[int]:
         """The best tile of each question; ties go to the lowest. Points, which count second, are those in the worlds drawn first."""
         best, drawn = [question.legal for question in questions], [_NONE] * len(questions)
+        # two legal tiles or more
         waiting, count = [k for k, legal in enumerate(best) if legal & (legal - 1)], self.worlds
         for attempt in range(TIMES + 1):
             counts = {}
@@ -98,6 +99,7 @@ class Averager:
             waiting = [k for k in waiting if self._by_contract(questions[k])]
             for k, tiles in zip(waiting, self._makers([questions[k] for k in waiting], drawn, waiting), strict=True):
                 best[k] = tiles
+            # still all tied, and not all worlds were drawn
             waiting = [k for k in waiting if best[k] == questions[k].legal and len(drawn[k].held) < counts[k]]
             count *= MORE
         return best_by_points(self.solver, questions, first, best)
@@ -121,6 +123,7 @@ class Averager:
         bids = np.repeat([question.bid for question in asked], sizes)
         banked = np.repeat([question.banked for question in asked], sizes)
         made = summed(self.solver.make_after(joined(parts), bids, banked), sizes)
+        # the other side wants the contract to fail
         return [
             tiles_with_most(row if question.declares else size - row, question.legal)
             for question, row, size in zip(asked, made, sizes, strict=True)
@@ -154,6 +157,7 @@ def best_by_points(
     solver: Solver, questions: Sequence[Question], held: Sequence[Positions], among: Sequence[int]
 ) -> list[int]:
     """For each question, the tile in its mask with the highest mean points over its worlds; ties go to the lowest."""
+    # the lowest tile of each mask
     best = [(mask & -mask).bit_length() - 1 for mask in among]
     rows = [k for k, mask in enumerate(among) if mask & (mask - 1) and questions[k].for_points]
     if not rows:

@@ -123,6 +123,7 @@ def pick_tile(state, i, seat, noisy, key, hidden, bias, output, x):
         if moves == 1 << tile:
             return tile
         logit = tile_logit(state, i, seat, tile, hidden, bias, output, x)
+        # a number for each ply and tile; twelve of its bits choose the quantile
         logit += noisy * int(_NOISE[(mix(key, 32 * plays + tile) >> 20) & 4095])
         if chosen < 0 or logit > best:
             best, chosen = logit, tile
@@ -167,6 +168,7 @@ def choose_drawn(state, i, seat, memory):
     """A bid, a declaration, or a tile drawn from the policy; memory: key of two numbers, then working memory."""
     if int(state.phase[i]) != PLAYING:
         return bid_simply(state, i, seat)
+    # a key of 64 bits, kept in two entries of 32
     key = (int(memory[0]) << 32) ^ (int(memory[1]) & 0xFFFFFFFF)
     return as_action(state, i, draw_tile(state, i, seat, key, _HIDDEN, _BIAS, _OUTPUT, memory[2:]))
 

@@ -50,6 +50,7 @@ def points_before(origin, scratch, origin_bytes, scratch_bytes):
 def chance_of(scratch, seat, tile, tau, slip, hidden, bias, output, x):
     """Logarithm of the policy's probability of a tile, made softer by `tau`; with probability `slip` it plays anything."""
     moves = tiles_to_play(scratch, 0, seat)
+    # a single legal tile
     if moves & (moves - 1) == 0:
         return 0.0
     played = tile_logit(scratch, 0, seat, tile, hidden, bias, output, x)
@@ -100,6 +101,7 @@ def weigh_rows(
     """logs[k]: logarithm of how likely world k makes the declaration (left out if bid_tau is 0) and the plays of the others."""
     decl, declarer = int(origin.decl[0]), int(origin.bidder[0])
     if int(origin.kind[0]) != PLAIN:
+        # after a plunge or a splash the partner declares
         declarer = (declarer + 2) & 3
     first_0, first_1 = points_before(origin, scratch, origin_bytes, scratch_bytes)
     for k in range(start, stop):
@@ -146,6 +148,7 @@ def play_out_rows(
                 finish_trick(scratch, 0)
                 result = outcome(scratch, 0)
             if result == NOT_OVER:
+                # the same draws for all tiles of a world, so that only the tile makes the difference
                 result = play_on(scratch, mix(key, k), hidden, bias, output, x)
             made[k, a] = result == MADE
 

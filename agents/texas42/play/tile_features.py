@@ -108,8 +108,10 @@ def describe_tile(state, i, seat, tile, x):
         if (hand >> other) & 1 and int(BEATERS[decl, led, other]) & int(FOLLOW[decl, led]) & unseen == 0:
             tops += 1
     bank = int(state.points[i, bidder & 1])
+    # of a bid of marks all 42
     need = max(min(int(state.bid[i]), 42) - bank, 0)
     spare = 42 - int(state.points[i, 0]) - int(state.points[i, 1]) - need
+    # a trick counts a point by itself
     worth = max(lying, 1) + int(COUNT[tile])
     x[0] = 1
     x[1] = 1 if place == 0 else 0

@@ -75,10 +75,12 @@ def rows_of(game: EqGame) -> DecisionFigures:
     whole = columns["n_samples"] == columns["worlds_total"]
     error = np.array([standard_error(row, float(ess)) for row, ess in zip(variance, columns["ess"], strict=True)])
     error[whole] = 0
+    # the best tile first; tiles that are not legal last
     ranked = np.argsort(np.where(legal, -mean, np.inf), axis=1, kind="stable")
     choice = legal.sum(axis=1) > 1
     best, second = (np.take_along_axis(mean, ranked[:, k : k + 1], 1)[:, 0] for k in (0, 1))
     worst = np.where(legal, mean, np.inf).min(axis=1)
+    # the standard error of the difference of the best two
     apart = np.sqrt((np.take_along_axis(error, ranked[:, :2], 1) ** 2).sum(axis=1))
     lead = np.where(choice, best - np.where(choice, second, best), np.nan)
     taken = columns["action_taken"][:, None]
@@ -126,6 +128,7 @@ def sample_again(game: EqGame, worlds: int, solver: Solver, key: int = 0) -> Res
             continue
         legal = np.zeros(28, bool)
         legal[[tile for tile, may in zip(tiles, columns["legal_mask"][k], strict=True) if may]] = True
+        # draws differ between hands, numbers of worlds and decisions
         draw = int(hash_rows(int(hash_rows(key, int(game.header["seed"]))), 28 * worlds + k))
         found = value_of(solver, state, 0, question_of(state, 0, legal, draw), sampling)
         chosen = tiles.index(found.tiles[int(found.mean.argmax())])

@@ -298,6 +298,7 @@ def lead_by_deal(data: OracleData, differences: NDArray[np.float64]) -> tuple[fl
     weighed = data.weights() * differences
     number, deals = _deals(data)
     mean = float(weighed.mean())
+    # decisions of a deal are not independent: deviations are added up by deal, then squared
     off = np.bincount(number, weighed - mean)
     return mean, math.sqrt(float((off**2).sum()) * deals / max(deals - 1, 1)) / len(weighed)
 
@@ -313,6 +314,7 @@ def start_oracle_flywheel(config: OracleFlywheelConfig, folder: str | Path) -> O
     state = OracleFlywheelState(dataclasses.replace(config, start=str(Path(config.start).resolve())), FIRST)
     check_free(target, state)
     open_network(config.start)
+    # enough seeds for all turns, or an error now
     turn_names(config, config.turns - 1)
     with atomic_file(target / FIRST) as handle:
         handle.write(Path(config.start).read_bytes())

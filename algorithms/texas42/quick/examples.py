@@ -76,10 +76,12 @@ class _Watched(Agent):
         assert isinstance(engine, KernelEngine)
         actions = self._agent.choose(engine, seat, rows, memory)
         masks = engine.legal()
+        # where a single tile may be played there is nothing to learn
         asked = np.flatnonzero(masks[rows].sum(axis=1) > 1)
         free, played = rows[asked], actions[asked]
         features = np.zeros((len(free), MOST, FEATURES), np.int8)
         describe_rows(engine.records, free, np.full(len(free), seat), masks[free], features)
+        # its place among the legal ones
         before = np.array([masks[k, :tile].sum() for k, tile in zip(free, played, strict=True)], np.int8)
         self.parts.append((features, masks[free].sum(axis=1).astype(np.int8), before, free))
         return actions

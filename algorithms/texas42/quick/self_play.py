@@ -117,6 +117,7 @@ def play_rows(state, key, hidden, bias, output, x, logits, features, number, cho
                         place += 1
                 for place in range(several):
                     total += math.exp(logits[place] - top)
+                # 32 bits of the hash as a number in [0, 1)
                 left = total * ((mix(mix(key, i), int(state.plays[i])) >> 20) & 0xFFFFFFFF) / 4294967296.0
                 place = 0
                 for other in range(28):
@@ -126,6 +127,7 @@ def play_rows(state, key, hidden, bias, output, x, logits, features, number, cho
                         if left < 0:
                             break
                         place += 1
+                # what rounding leaves over goes to the last tile
                 place = min(place, several - 1)
                 number[count], chosen[count], hand[count] = several, place, i
                 log_probs[count] = logits[place] - top - math.log(total)
@@ -144,6 +146,7 @@ def contracts(count: int, key: int, trumps: NDArray[np.int32]) -> dict[str, NDAr
     hands = np.argsort(chance.random((count, TILES)), axis=1).reshape(count, 4, 7)
     deals = np.sort(hands, axis=2).reshape(count, TILES)
     scores = np.array([features_of(int(hand)) @ trumps for hand in hands_of(deals)[:, 0]]) / SCALE
+    # the largest logit with Gumbel noise is a draw from the softmax
     decls = np.array(STRAIGHT)[(scores + chance.gumbel(size=scores.shape)).argmax(axis=1)]
     bids = np.where(chance.random(count) < HIGHER_BIDS, chance.integers(31, 43, count), BID)
     seats = np.full(count, BIDDER)
@@ -164,6 +167,7 @@ def play(weights: QuickPolicyWeights, count: int, key: int) -> tuple[OwnDecision
     )
     hand, made, x = np.zeros(most, np.int32), np.zeros(count, np.bool_), np.zeros(weights.room, np.int32)
     n = play_rows(engine.records, key, *weights.of_tiles, x, np.zeros(MOST), *found[:4], hand, found.results, made)
+    # sides, turned around where the contract was broken
     found.results[:n] *= np.where(made[hand[:n]], 1, -1)
     return OwnDecisions._make(column[:n] for column in found), float(made.mean())
 

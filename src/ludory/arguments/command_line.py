@@ -238,6 +238,7 @@ def _following(argv: Sequence[str], k: int, given: list[str] | None, option: Opt
         return [], k
     words = list(given or [])
     most = len(argv) if option is not None and option.many and given is None else 1 - len(words)
+    # a "-" alone and negative numbers are values
     while most > 0 and k < len(argv) and (argv[k] == "-" or not argv[k].startswith("-") or _NUMBER.match(argv[k])):
         words.append(argv[k])
         k, most = k + 1, most - 1
@@ -320,6 +321,7 @@ def answer(
 def _add_config(found: Arguments[Any], file: str, partial: bool) -> None:
     """Add what `file` says of options that were not typed; of KEY=VALUE options, of keys that were not typed."""
     by_field = {option.field: option for option in found.options}
+    # a file may use any of the names
     by_field |= {name[2:].replace("-", "_"): option for option in found.options for name in option.names}
     typed = {word.partition("=")[0].replace("_", "-") for word in found.rest}
     for key, value in read_config(file).items():

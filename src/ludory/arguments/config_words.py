@@ -98,6 +98,7 @@ def learner_options(behind: Sequence[str]) -> dict[str, Any]:
             found[key] = [_number_or_text(value)] if equals else []
         elif found:
             found[key].append(_number_or_text(word))
+    # an option without words is a switch
     alone = {key: not key.startswith("no_") for key, words in found.items() if not words}
     found |= {key: words[0] for key, words in found.items() if len(words) == 1}
     found = {key: value for key, value in found.items() if key not in alone}

@@ -208,6 +208,7 @@ def apart(wanted: Sequence[float], gap: float, top: float, bottom: float) -> lis
     """Places as close to `wanted` as a distance of at least `gap` allows, in the same order, within [top, bottom] where they fit."""
     order = sorted(range(len(wanted)), key=lambda k: wanted[k])
     placed = [max(top, wanted[k]) for k in order]
+    # down from the top, then back up from the bottom where they went beyond it
     for k in range(1, len(placed)):
         placed[k] = max(placed[k], placed[k - 1] + gap)
     limit = bottom

@@ -202,6 +202,7 @@ def _write(image: Image.Image, words: Words, factor: float) -> None:
             place, words.text, words.fill, font, ANCHORS[words.anchor], stroke_width=stroke, stroke_fill=words.fill
         )
         return
+    # Pillow writes upright only: what is turned is the mask
     mask = Image.new("L", image.size)
     ImageDraw.Draw(mask).text(place, words.text, 255, font, ANCHORS[words.anchor], stroke_width=stroke)
     image.paste(words.fill, (0, 0), mask.rotate(-words.turn, Image.Resampling.BICUBIC, center=place))
@@ -222,6 +223,7 @@ def _dashed(points: Sequence[tuple[float, float]], lengths: Sequence[float]) -> 
                 pieces.append([(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share) for share in shares])
             left -= stop - at
             at = stop
+            # rounding may leave a little of a dash
             if left <= 1e-9:
                 turn = (turn + 1) % len(pattern)
                 left = pattern[turn]

@@ -55,11 +55,13 @@ def _styled(style: set[int], codes: str) -> set[int]:
     for code in codes.split(";"):
         number = int(code) if code.isdecimal() else 0
         kind = _kind(number)
+        # a colour takes the place of another one; other codes add up
         style = set() if number == 0 else {other for other in style if not kind or _kind(other) != kind} | {number}
     return style
 
 
 def _kind(code: int) -> str:
+    # the code of a background is that of the colour and 10
     return "ink" if code in _COLORS else "ground" if code - 10 in _COLORS else ""
 
 

@@ -63,6 +63,7 @@ def push(argv: list[str]) -> int:
     over = Event()
     with stop_on_interrupt(over.set):
         while True:
+            # read before the copy: what was written until then is in the last one
             last = over.is_set()
             try:
                 _told(store(chosen.place, chosen.url), chosen.url, chosen.json)

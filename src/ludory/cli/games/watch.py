@@ -194,6 +194,7 @@ def _watch_agents(chosen: _Options) -> None:
         else:
             _animate(game, names, _live(playthrough), chosen)
     finally:
+        # also what was played until somebody stopped it
         _write(chosen, as_replay(playthrough, names), game)
 
 

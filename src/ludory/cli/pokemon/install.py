@@ -152,6 +152,7 @@ def _rate(format: str, backend: str) -> float:
             if not start and now > began + RATE_SECONDS / 2:
                 turns, start = 0, now
             mask = engine.legal()
+            # any legal action: the largest of random numbers
             engine.step(np.where(mask, draw.random(mask.shape), -1).argmax(-1)[..., None])
             turns += int(engine.deciding.any(axis=1).sum())
             over = np.flatnonzero(engine.terminated)

@@ -126,6 +126,7 @@ def _show(game: EqGame, chosen: _Options) -> None:
 
     wanted = _wanted(game, chosen)
     views = [
+        # a copy: `decisions` plays on in the same state
         (view, type(state)(*(part.copy() for part in state)))
         for view, state in decisions(game)
         if view.number in wanted

@@ -158,6 +158,7 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
 
     check_logs(chosen.log)
     kind, tuned = _tuned(chosen, rest)
+    # a run that did not begin in stages goes on without them
     if tuned and tuned.stages and chosen.file.exists() and not _begun_in_stages(chosen.file, tuned):
         tuned = None
     if chosen.file.exists() and tuned is None:  # goes on as it began
@@ -165,6 +166,7 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
     else:
         plan = _stages(chosen, rest, kind, tuned)
     files = [*(_stage_file(chosen.file, stage.name) for stage in plan[:-1]), chosen.file]
+    # the stages before the last file are over
     begun = max((k for k, file in enumerate(files) if file.exists()), default=0)
     for k, (stage, file) in list(enumerate(zip(plan, files, strict=True)))[begun:]:
         last = k == len(plan) - 1
