@@ -114,6 +114,7 @@ def write_table(file: str | Path, columns: Mapping[str, Sequence[Any]], schema: 
 def write_arrow(file: str | Path, table: pa.Table) -> None:
     """Write a table as zstd-compressed Parquet, whole or not at all."""
     with atomic_file(file) as handle:
+        # so that damaged pages are noticed when they are read
         pq.write_table(table, handle, compression="zstd", write_page_checksum=True)
 
 

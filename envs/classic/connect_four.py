@@ -158,6 +158,7 @@ def draw_symmetry(generator: np.random.Generator) -> Symmetry:
     """The board as it is, or its mirror image."""
     columns = np.arange(COLUMNS)[:: -1 if generator.integers(2) else 1]
     cells = np.arange(CELLS).reshape(ROWS, COLUMNS)[:, columns].ravel()
+    # the actions are the inverse: where a column goes
     return Symmetry(np.concatenate([cells, CELLS + cells]), np.argsort(columns))
 
 

@@ -105,6 +105,7 @@ def draw_symmetry(generator: np.random.Generator) -> Symmetry:
     """One of the eight rotations and reflections of the board."""
     board = np.rot90(np.arange(SQUARES).reshape(SIDE, SIDE), int(generator.integers(4)))
     squares = (board.T if generator.integers(2) else board).ravel()
+    # the observation says where a place comes from, the actions where it goes: the inverse
     return Symmetry(np.concatenate([squares, SQUARES + squares]), np.argsort(squares))
 
 

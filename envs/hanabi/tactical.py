@@ -28,6 +28,8 @@ for _ranks in range(1, 6):
             _OF_RANKS[_ranks, _set] |= (3 * (_set >> _card % _ranks & 1)) << 2 * _card
 # masks of 52 bits: 26 pairs, of which 25 are cards
 _PAIRS, _NIBBLES, _BYTE = np.int64(0x3333333333333), np.int64(0xF0F0F0F0F0F0F), np.int64(255)
+PLAYABLE, WORTHLESS, CRITICAL = 0, 6, 10
+"""Where the bits of an own slot begin that say how likely it is such a card."""
 
 
 @kernel
@@ -95,17 +97,17 @@ def write_tactical(state, i, seat, out, end):
         total = _sum(bits)
         play, waste, last = _sum(bits & playable), _sum(bits & worthless), _sum(bits & critical)
         start = own + slot * OWN_BITS
-        out[start] = play > 0
+        out[start + PLAYABLE] = play > 0
         # play / total >= fifth / 5 without division
         for fifth in range(1, 5):
-            out[start + fifth] = 5 * play >= fifth * total
-        out[start + 5] = play == total
-        out[start + 6] = waste > 0
-        out[start + 7] = 10 * waste > 3 * total
-        out[start + 8] = 10 * waste > 6 * total
-        out[start + 9] = waste == total
-        out[start + 10] = last > 0
-        out[start + 11] = 10 * last > 3 * total
+            out[start + PLAYABLE + fifth] = 5 * play >= fifth * total
+        out[start + PLAYABLE + 5] = play == total
+        out[start + WORTHLESS] = waste > 0
+        out[start + WORTHLESS + 1] = 10 * waste > 3 * total
+        out[start + WORTHLESS + 2] = 10 * waste > 6 * total
+        out[start + WORTHLESS + 3] = waste == total
+        out[start + CRITICAL] = last > 0
+        out[start + CRITICAL + 1] = 10 * last > 3 * total
 
     start = own + hand * OWN_BITS
     for offset in range(1, players):

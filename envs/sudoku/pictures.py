@@ -61,6 +61,7 @@ def draw_svg(state: State, i: int, seat: int | None) -> str:
                 mark = words(x, y, str(value), 26, OWN if own else INK, 400 if own else 700, "middle")
             if own:
                 where = f'x="{left + column * SIDE:g}" y="{HEADER + row * SIDE}"'
+                # the actions of a cell, one for each value, follow each other
                 first = (row * size + column) * size
                 square = pad(f'rect {where} width="{SIDE}" height="{SIDE}"', OWN)
                 mark = clickable(range(first, first + size), square, f'<g font-style="italic">{mark}</g>')

@@ -193,6 +193,7 @@ class TextEnv:
         rows = self._running
         self._check(replies)
         verdicts = [self._parsed(reply) for reply in replies]
+        # what the episode has left may be less than a turn allows
         plans = [verdict.actions[: turn.actions_left] for verdict, turn in zip(verdicts, self._turns, strict=True)]
         executed = self._games.play(rows, plans, self.belief_style)
         records = self._recorded(rows, replies, verdicts, executed)

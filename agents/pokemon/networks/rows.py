@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ludory.envs import GameFacts
+from ludory.envs.pokemon.columns import ENTITY_PARTS, MOVE_NUMBERS
 from ludory.envs.pokemon.vocab import VOCAB_SHA256, Kind, vocabulary
 from ludory.errors import CheckpointError, OptionError
 
@@ -24,7 +25,7 @@ WIDTHS: Mapping[Kind, int] = {"species": 64, "moves": 32, "items": 16, "abilitie
 """Width of the embedding of each vocabulary."""
 DROPPED = 0.02
 """Share of known ids that read as unknown while a supervised learner trains, so that the row of unknown ids is trained."""
-PARTS = (TEAM * IDS, MOVES, TEAM * POKEMON, 2 * 26, MOVES * 22, 72)
+PARTS = tuple(ENTITY_PARTS.values())
 """Lengths of the parts of a row."""
 ENTITY_SIZE, FLAT_SIZE, SEED41_SIZE = sum(PARTS), sum(PARTS[2:]) + TEAM * (20 + 8), 41
 """Numbers of each observation."""
@@ -51,7 +52,7 @@ def cut(observation: Tensor) -> BattleRow:
         move_ids.int(),
         pokemon.unflatten(-1, (TEAM, POKEMON)),
         volatile,
-        moves.unflatten(-1, (MOVES, 22)),
+        moves.unflatten(-1, (MOVES, MOVE_NUMBERS)),
         field,
     )
 

@@ -52,8 +52,10 @@ def seed_report(players: Mapping[str, Mapping[str, Any]], matches: list[SeedMatc
     """
     scores: dict[tuple[str, str], list[float]] = {}
     for match in matches:
+        # -1, 0 and 1 are 0, one half and 1 point
         points = (match.outcome + 1) / 2
         scores.setdefault((match.home, match.away), []).append(points)
+        # games of a player against itself stand there once
         if match.home != match.away:
             scores.setdefault((match.away, match.home), []).append(1 - points)
     ids = sorted({id for pair in scores for id in pair})
@@ -93,6 +95,7 @@ def _match(file: str | Path, number: int, line: str) -> SeedMatch:
         outcome = float(row["outcome"])
         if outcome not in (1.0, 0.0, -1.0):
             raise ValueError(f"outcome {outcome:g}")
+        # outcomes with this entry were drawn, not played
         guessed = row.get("win_prob_proxy") is not None
         return SeedMatch(number, str(row["agent_a"]), str(row["agent_b"]), outcome, row.get("round"), not guessed)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

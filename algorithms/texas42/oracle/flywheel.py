@@ -183,6 +183,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
                     stop=lambda: self._stopped,
                     report=lambda name: advance(1),
                 )
+                # their makers may have finished, or died
                 lacking = list(missing(self._labels, lacking, check))
                 if lacking and not self._stopped:
                     sleep(1)  # another process is making them

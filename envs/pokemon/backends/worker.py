@@ -185,6 +185,7 @@ def played_out(worker: Worker, format: str, key: str, game: int = 0, teams: tupl
         for seat in (0, 1):
             asked = seat_request(reply["req"][seat], reply["order"][seat], gen)
             legal = [choice for choice in asked.choices if choice is not None]
+            # a hash, not a generator: each choice depends on key, turn and seat alone
             drawn = int(hashlib.sha256(f"{key}|{turn}|{seat}".encode()).hexdigest()[:8], 16)
             choices.append(legal[drawn % len(legal)] if legal else None)
         (reply,) = worker.step([(game, choices[0], choices[1])])["games"]

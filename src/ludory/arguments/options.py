@@ -124,6 +124,7 @@ def options_of(kind: type[Any]) -> list[Option]:
                 None if read else base,
                 read,
                 positional,
+                # what may be given several times, a text each, takes one word each time
                 many and not (conf.UseAppendAction in extras and get_args(base)[:1] == (str,)),
                 conf.UseAppendAction in extras,
                 None in extras,
@@ -156,6 +157,7 @@ def _unwrapped(hint: Any) -> tuple[Any, list[Any]]:
             extras += more
             continue
         rest = [part for part in get_args(hint) if part is not type(None)]
+        # `X | None` and nothing else
         if len(rest) == 1 and len(get_args(hint)) == 2 and type(None) in get_args(hint):
             extras.append(None)
             hint = rest[0]
@@ -184,6 +186,7 @@ def check_words(option: Option, words: Sequence[str]) -> None:
             raise OptionError(
                 f"{option.shown} {word}: must be {allowed}" + (f"; did you mean {near[0]}?" if near else "")
             )
+        # of `tuple[int, ...]` the int
         inner = {part for part in get_args(option.kind) if part is not Ellipsis} if option.many else {option.kind}
         for kind, read in _READERS.items():
             if inner == {kind}:

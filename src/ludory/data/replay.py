@@ -142,6 +142,7 @@ def frames(replay: Replay, game: Game | None = None) -> Iterator[Engine]:
         ReplayError: a move is not legal, or the game does not end as recorded: the rules have changed.
     """
     played = game or make_game(replay.game, **replay.options)
+    # the seed's game of this number, alone
     engine = make_engine(played, seed=replay.seed, first_game=replay.game_index)
     engine.reset(options=replay.start)
     returns = np.zeros(engine.facts.players)
@@ -213,6 +214,7 @@ def is_replay(file: str | Path) -> bool:
     """Whether a file begins like a replay."""
     try:
         with open(file, "rb") as handle:
+            # the format is the first entry that is written
             return FORMAT.encode() in handle.read(200)
     except OSError:
         return False
@@ -248,6 +250,7 @@ def replay_of_json(content: object, name: str | Path) -> Replay:
 
 def _replay(content: Mapping[str, Any]) -> Replay:
     for name, kind in KINDS.items():
+        # not `isinstance`: True is an int
         if type(content[name]) is not kind:
             raise TypeError(f"{name} is {shown(content[name])}, must be a {kind.__name__}")
     for name in ("seed", "game_index"):
