@@ -20,6 +20,9 @@ def tree(tmp_path: Path, counts: ModuleType) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     plant(tmp_path, "envs/told.py", "# why\n" * 40)
+    file = tmp_path / "tools/counts.json"
+    kept = json.loads(file.read_text())
+    file.write_text(json.dumps(kept | {"limits": dict.fromkeys(kept["limits"], 1000)}))
     assert counts.main([str(tmp_path), "--lower"]) == 0
     return tmp_path
 

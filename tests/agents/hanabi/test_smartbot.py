@@ -140,6 +140,7 @@ def assert_believes(table: SelfPlay, bot: PlainSmartBot, i: int) -> None:
         assert table.beliefs(bot.me, i, seat) == [bits(k) for k in hand][:held]
 
 
+@pytest.mark.slow
 @PLAYERS
 def test_in_self_play_all_believe_the_same_and_the_truth_is_in_it(players: int) -> None:
     table = SelfPlay({"players": players}, games=300)
@@ -152,6 +153,7 @@ def test_in_self_play_all_believe_the_same_and_the_truth_is_in_it(players: int) 
         assert not ((ruled_out >> np.maximum(hands, 0)) & (hands >= 0) & 1).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [2, 3])
 def test_the_own_hand_and_the_deck_do_not_matter(players: int) -> None:
     table, changed = SelfPlay({"players": players}, games=60), 0

@@ -12,6 +12,8 @@ from ludory.envs.pokemon.dex import dex
 from ludory.envs.pokemon.vocab import vocabulary
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.plain
+
 GAME = SimpleNamespace(facts=SimpleNamespace(name="pokemon"), id=None)
 
 
@@ -179,6 +181,7 @@ def test_bots_refuse_other_games_and_engines_without_entity_rows():
         RandomBot(GAME, 2)
 
 
+@pytest.mark.slow
 def test_a_decision_makes_few_calls():
     rows = duel("garchomp", "heatran", "earthquake", "dragonclaw").pokemon(2, "blissey")
     bot = SimpleHeuristicsBot(GAME)

@@ -29,6 +29,7 @@ def question_of_row(row):
     return Question(known, *public, mask_of(row["legal"]), 0)
 
 
+@pytest.mark.slow
 def test_expected_values_over_all_worlds():
     solver = Solver()
     for k, row in enumerate(load("expected_q.json")):
@@ -126,6 +127,7 @@ def test_the_seer_wins_against_random_and_pimc_against_random(play):
         assert made > defended + 0.25, (name, made, defended)
 
 
+@pytest.mark.slow
 def test_whole_hands_with_nello_and_plunge_are_played():
     game = make_game("Texas42-v0", nello=("high", "low"), plunge=4, splash=True, sevens=True)
     agents = ["texas42/pimc(worlds=2)", "random", "texas42/seer", "texas42/bid30(play='random')"]

@@ -10,6 +10,8 @@ import pytest
 from ludory.cli import main
 from ludory.envs.sokoban.bank import read_bank
 
+pytestmark = pytest.mark.plain
+
 HARD = Path(__file__).parents[2] / "golden" / "text_games" / "boxoban" / "boxoban_hard.txt"
 
 

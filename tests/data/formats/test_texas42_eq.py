@@ -351,6 +351,7 @@ def test_a_record_is_shown(file, tmp_path, capsys, monkeypatch):
     assert main(["texas42", "view", str(file), "--decision", "28"]) == 2
 
 
+@pytest.mark.slow
 def test_records_are_watched_as_all_recordings_are(file, tmp_path, capsys):
     assert main(["watch", str(file.parent), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]

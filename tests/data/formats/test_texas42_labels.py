@@ -22,6 +22,8 @@ from ludory.envs.make import make_engine
 from ludory.envs.texas42.start import seed_deal
 from ludory.errors import DataError, OptionError
 
+pytestmark = pytest.mark.slow
+
 QUICK = LabelSettings(paths=2, worlds=1)
 
 

@@ -26,6 +26,8 @@ from ludory.data.formats.texas42.shards import StateRows, read_shard, shard_info
 from ludory.envs.texas42.start import seed_deal
 from ludory.errors import DataError, OutputError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):

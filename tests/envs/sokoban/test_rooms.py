@@ -28,6 +28,8 @@ from ludory.envs.sokoban.options import PRESETS, SokobanOptions
 from ludory.envs.sokoban.state import drawn_codes, start_codes
 from ludory.errors import DataError, OptionError
 
+pytestmark = pytest.mark.plain
+
 BOXOBAN = Path(__file__).parents[2] / "golden" / "text_games" / "boxoban"
 SHARES = (8.1, 24.1, 11.6, 15.4, 16.8, 10.3, 5.7, 4.7, 2.1, 0.6, 0.4)
 """Percent of 4,000 rooms 6x6/1 of RAGEN's own generator that 1, 2, ..., 10 and more actions solve at best."""

@@ -230,6 +230,7 @@ def test_redeal_keeps_promised_doubles_at_the_first_lead(game):
     assert abs((doubles[:, 0] >= 4).mean() - more) < 5 * np.sqrt(more * (1 - more) / 3000)
 
 
+@pytest.mark.slow
 def test_a_redealt_deal_is_whole_and_keeps_what_was_played(game):
     for _, engine in positions(game):
         for seat in range(4):
