@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from games.corridor import corridor
 from games.external import POOL_OPTIONS, TicTacToeEngine, tic_tac_toe
 from games.high_card import HIGH_CARD
 
@@ -107,7 +108,7 @@ OLD = pytest.mark.filterwarnings("ignore:.* is the old spelling:DeprecationWarni
 
 
 @OLD
-@pytest.mark.parametrize("make", [lambda: HIGH_CARD, tic_tac_toe, lambda: make_game("Sokoban-v0")])
+@pytest.mark.parametrize("make", [lambda: HIGH_CARD, tic_tac_toe, corridor])
 def test_old_keywords_and_attributes_are_those_of_the_parts(make):
     game = make()
     old = {spelling: getattr(game, spelling) for spelling in OLD_NAMES}
