@@ -61,7 +61,7 @@ class Game:
             part = getattr(self, name)
             if not isinstance(part, kind) and not (name == "language" and part is None):
                 got, right = type(part).__name__, kind.__name__
-                raise PluginError(f"{name}= of Game(...) is a {got}, must be a {right}; type {name}={right}(...)")
+                raise PluginError(f"Game({name}=) is of type {got}, must be {right}; type {name}={right}(...)")
         rules, records = self.rules, self.records
         if (rules.kernels is None) == (rules.engine is None):
             got = "neither" if rules.kernels is None else "both"

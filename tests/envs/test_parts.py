@@ -71,12 +71,12 @@ def test_conventions_follow_an_option_of_the_engine():
     [
         (
             {"rules": HIGH_CARD.rules.kernels},
-            r"rules= of Game\(...\) is a Kernels, must be a Rules; type rules=Rules\(",
+            r"Game\(rules=\) is of type Kernels, must be Rules; type rules=Rules\(",
         ),
-        ({"look": {"text": draw}}, r"look= of Game\(...\) is a dict, must be a Look; type look=Look\(...\)"),
-        ({"language": "rules"}, r"language= of Game\(...\) is a str, must be a TextCodec; type language=TextCodec\("),
-        ({"analysis": None}, r"analysis= of Game\(...\) is a NoneType, must be a Analysis; type analysis=Analysis\("),
-        ({"records": Look()}, r"records= of Game\(...\) is a Look, must be a Records; type records=Records\(...\)"),
+        ({"look": {"text": draw}}, r"Game\(look=\) is of type dict, must be Look; type look=Look\(...\)"),
+        ({"language": "rules"}, r"Game\(language=\) is of type str, must be TextCodec; type language=TextCodec\("),
+        ({"analysis": None}, r"Game\(analysis=\) is of type NoneType, must be Analysis; type analysis=Analysis\("),
+        ({"records": Look()}, r"Game\(records=\) is of type Look, must be Records; type records=Records\(...\)"),
     ],
 )
 def test_a_part_of_the_wrong_type_is_refused_in_one_line(parts, said):
