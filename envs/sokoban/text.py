@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ludory.envs import State, TextCodec, WorkedExample, WriteRows, decoder_of_names
 from ludory.errors import OptionError
 
-from .levels import combined, fixed_of
 from .options import SokobanOptions
 from .pictures import SYMBOLS
 from .state import BOX, BOX_ON_TARGET, FLOOR, PLAYER, PLAYER_ON_TARGET, TARGET, drawn_codes
@@ -340,13 +339,3 @@ def _example(text: RoomText, options: SokobanOptions, style: str) -> WorkedExamp
         (push, push),
         write(after[None])[0],
     )
-
-
-def room_from_text(fixed: NDArray[np.uint8], found: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """Codes 0..6 from what never changes and the places that a parser found."""
-    codes = fixed.copy()
-    # targets are told by `fixed`; the text need not say what is below a box or the player
-    codes[tuple(found["boxes"].T)] = BOX
-    codes[tuple(found["player"])] = PLAYER
-    codes[(codes == BOX) & (fixed_of(fixed) == TARGET)] = BOX_ON_TARGET
-    return combined(fixed, codes).astype(np.uint8)

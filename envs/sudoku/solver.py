@@ -15,7 +15,6 @@ from ludory.errors import OptionError
 from .rules import box_of
 
 Grid = NDArray[np.int8]
-UNSOLVABLE = -1
 
 
 @kernel

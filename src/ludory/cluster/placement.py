@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ludory.errors import OptionError
 
-from .workers import InProcess, Workers
+from .workers import Workers
 
 LOCAL = "local"
 """Address of a cluster of this machine alone, started for the job and stopped with it."""
@@ -59,8 +59,3 @@ class PlacedOn:
             yield workers
         finally:
             workers.close()
-
-
-def or_in_process(workers: Workers | None) -> Workers:
-    """`workers`, or this process if there are none."""
-    return InProcess() if workers is None else workers

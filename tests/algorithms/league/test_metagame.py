@@ -188,14 +188,13 @@ def test_nothing_optional_is_imported_before_it_is_needed():
         "matchmaking.opponent_choice",
         "matchmaking.snapshots",
         "metagame.ratings",
-        "metagame.multiplayer_ratings",
         "metagame.nash_averaging",
         "metagame.alpha_rank",
         "report.files",
         "report.page",
     )
     modules = ", ".join(f"ludory.algorithms.league.{name}" for name in names)
-    check = f"import sys, {modules}; print(sorted({{'ray', 'scipy', 'openskill', 'trueskill', 'torch'}} & set(sys.modules)))"
+    check = f"import sys, {modules}; print(sorted({{'ray', 'scipy', 'torch'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

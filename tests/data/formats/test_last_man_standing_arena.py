@@ -21,7 +21,6 @@ from ludory.data.formats.last_man_standing.load import SequenceSet, load_sequenc
 from ludory.data.formats.last_man_standing.recorder import Reading
 from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
 from ludory.data.formats.last_man_standing.summary import summary_of
-from ludory.data.formats.last_man_standing.unrolls import UnrollSampler
 from ludory.data.shards import write_dataset, write_table
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.arena.codec import HEADS, PRESETS
@@ -154,12 +153,6 @@ def test_the_nearest_comes_first_so_that_every_reader_sees_the_same(played: Path
 def test_all_four_abilities_are_in_the_files(found: SequenceSet) -> None:
     counts = summary_of(found)["actions"]["ability"]
     assert set(counts) == {"0", "1", "2", "3", "4"}
-
-
-def test_outcomes_are_drawn_in_replay(found: SequenceSet) -> None:
-    batch = UnrollSampler(found.sequences).sample(4000, 32)
-    assert batch.valid.all(axis=0).any()
-    assert {-1.0, 1.0} <= set(batch.rewards[batch.valid].tolist())
 
 
 def test_back_to_trajectories_is_the_same_set(played: Path, found: SequenceSet, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from ludory.data.formats.last_man_standing.as_trajectories import as_trajectorie
 from ludory.data.formats.last_man_standing.format import bins_of
 from ludory.data.formats.last_man_standing.load import load_sequences
 from ludory.data.formats.last_man_standing.recorder import Reading
-from ludory.data.formats.last_man_standing.unrolls import UnrollSampler
 from ludory.data.shards import write_dataset
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import make_game
@@ -86,8 +85,6 @@ def test_recorded_ticks_and_feedback_are_not_mixed_by_accident(both: Path) -> No
     assert load_sequences(both / "reports").features == "live19"
     with pytest.raises(DataError, match="told apart"):
         as_trajectories(mixed)
-    with pytest.raises(DataError, match="as in the first sequence"):
-        UnrollSampler(mixed.sequences, off_policy=False)
 
 
 def test_a_manifest_alone_is_no_data(both: Path) -> None:
@@ -100,14 +97,6 @@ def test_heads_of_two_sizes_are_not_mixed(tmp_path: Path) -> None:
     recording(tmp_path, tick(done=True), name="b.jsonl.gz")
     with pytest.raises(DataError, match=r"b\.jsonl\.gz, field 'bins'.*a\.jsonl\.gz.*bins=\(5, 9\) the latter"):
         load_sequences(tmp_path)
-
-
-def test_unknown_log_probs_are_usable_for_cloning_only(both: Path) -> None:
-    data = load_sequences(both / "data").sequences
-    with pytest.raises(DataError, match=r"ep1_bot.*none in 1 of 2 sequences.*usable for bc and KL only"):
-        UnrollSampler(data)
-    assert UnrollSampler(data[1:]).sample(3, 2).behavior_logp[0, 0] == -2
-    assert UnrollSampler(data, off_policy=False).sample(3, 2).valid.all()
 
 
 def test_foreign_files_become_trajectories(both: Path, tmp_path: Path) -> None:

@@ -286,15 +286,6 @@ def test_fields_of_other_length_are_named_with_their_lengths(tmp_path: Path) -> 
         TrajectorySequence(**parts | {"actions": whole.actions | {"aim_y": np.zeros(3, np.int64)}})
 
 
-def test_a_slice_cuts_everything_that_has_steps(tmp_path: Path) -> None:
-    (whole,) = read(recording(tmp_path, *(tick(k, reward=float(k), done=k == 4) for k in range(5))))
-    part = whole.slice(1, 4)
-    assert part.length == 3
-    assert part.rewards.tolist() == part.extras["steps"]["tick_id"].tolist() == [1, 2, 3]
-    assert not part.dones.any()
-    assert part.extras["path"] == whole.extras["path"]
-
-
 def test_bins_that_heads_do_not_have_name_the_bins_that_fit(tmp_path: Path) -> None:
     (sequence,) = read(recording(tmp_path, tick(done=True)))
     seed = dict(zip(HEADS, head_sizes("seed"), strict=True))

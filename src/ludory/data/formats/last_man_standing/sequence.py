@@ -15,7 +15,7 @@ from ludory.errors import DataError
 from .checked_lines import Flaw
 
 STEPS = "steps"
-"""Key of `extras` for lists and arrays with one entry per step, which `slice` cuts as well."""
+"""Key of `extras` for lists and arrays with one entry per step."""
 TIMED = ("obs", "rewards", "dones", "behavior_logp", "terminated", "truncated", "actions", "behavior_logp_heads")
 """Fields with one entry per step, by themselves or for every head."""
 
@@ -75,39 +75,10 @@ class TrajectorySequence:
         """Whether the log-probability of every action is known."""
         return not bool(np.isnan(self.behavior_logp).any())
 
-    def slice(self, start: int, stop: int) -> TrajectorySequence:
-        """Steps start to stop - 1, as views of the same arrays."""
-
-        def cut(values: Any) -> Any:
-            if isinstance(values, dict):
-                return {name: part[start:stop] for name, part in values.items()}
-            return values[start:stop]
-
-        extras = dict(self.extras)
-        if STEPS in extras:
-            extras[STEPS] = cut(extras[STEPS])
-        return TrajectorySequence(**{name: cut(getattr(self, name)) for name in TIMED}, extras=extras)
-
 
 def unknown_heads(length: int) -> dict[str, NDArray[np.float32]]:
     """Log-probabilities of all heads where none were recorded: NaN."""
     return {name: np.full(length, np.nan, np.float32) for name in HEADS}
-
-
-def require_log_probs(sequences: Sequence[TrajectorySequence]) -> None:
-    """Refuse sequences without log-probabilities of their actions, which off-policy corrections need.
-
-    Raises:
-        DataError: naming the first such sequence.
-    """
-    without = [sequence for sequence in sequences if not sequence.has_log_probs]
-    if without:
-        path, got = (
-            str(without[0].extras.get("path", "sequence")),
-            f"none in {len(without)} of {len(sequences)} sequences",
-        )
-        wanted = "known in every step: such data are usable for bc and KL only"
-        raise DataError(Flaw(path, None, "behavior_logp", got, wanted))
 
 
 def check_heads(sequence: TrajectorySequence, sizes: Mapping[str, int]) -> None:
