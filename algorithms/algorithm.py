@@ -27,6 +27,7 @@ from ludory.agents.networks.build import (
     take_weights,
 )
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
+from ludory.agents.networks.layers.recurrent import keep_from_compiling
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.running.divergence import check_finite, check_savable
@@ -113,6 +114,7 @@ class Algorithm(Learner):
                 f"policy {self.policy_spec.id!r} is learnt by {self.policy.trained_by} only; for {self.id} take 'mlp' or 'gru'"
             )
         if self.config.compile:
+            keep_from_compiling()
             self.policy.compile()
             self.policy.unroll = torch.compile(self.policy.unroll)  # type: ignore[method-assign]
         self.generator = torch.Generator(self.device).manual_seed(self.config.seed)

@@ -69,6 +69,14 @@ class RecurrentPolicy(Policy):
         return PolicyOutput(self.logits(hidden), self.value(hidden).squeeze(-1), memory)
 
 
+def keep_from_compiling() -> None:
+    """Let `torch.compile` run `GruStep.scan_pieces` as it is: the pieces depend on what was played.
+
+    To be called before compiling and not at import, since PyTorch then imports its compiler, which takes more than a second.
+    """
+    GruStep.scan_pieces = torch.compiler.disable(GruStep.scan_pieces)  # type: ignore[method-assign]
+
+
 class GruStep(nn.GRUCell):
     """A GRU cell whose input part can be computed for a whole sequence at once."""
 
@@ -104,7 +112,6 @@ class GruStep(nn.GRUCell):
             out.append(memory)
         return torch.stack(out)
 
-    @torch.compiler.disable  # the pieces depend on what was played
     def scan_pieces(self, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
         """As `scan`, in the weights' precision, by PyTorch's operation for sequences of several lengths: cuDNN's on a GPU.
 

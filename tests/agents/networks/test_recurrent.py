@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from python_process import python
 from torch import Tensor
 
 from ludory.agents.networks.layers.recurrent import GruStep
@@ -113,3 +114,9 @@ class _Scanning(torch.nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
         return self.cell.scan(x, memory, starts)
+
+
+@pytest.mark.slow
+def test_a_network_with_memory_is_made_without_pytorchs_compiler():
+    made = "import sys, ludory; ludory.make_algorithm('ppo', env='TicTacToe-v0', policy='gru'); "
+    assert python(made + "print('torch._dynamo' in sys.modules)").strip() == "False"
