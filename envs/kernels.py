@@ -40,3 +40,16 @@ def quick_batch_kernel(function: F) -> F:
     if hasattr(compiled, "py_func"):
         compiled._cache = CheckedCache(function)
     return cast(F, compiled)
+
+
+# `bind.py` writes these two names into the source of modules that it compiles in memory.
+def uncached_batch_kernel(function: F) -> F:
+    """Like `batch_kernel`, for code that is not in a file."""
+    compiled: F = njit(pipeline_class=BatchCompiler, **BATCH_FLAGS)(function)
+    return compiled
+
+
+def uncached_quick_batch_kernel(function: F) -> F:
+    """Like `quick_batch_kernel`, for code that is not in a file."""
+    compiled: F = njit(pipeline_class=QuickCompiler, **BATCH_FLAGS)(function)
+    return compiled

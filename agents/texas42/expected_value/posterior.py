@@ -126,6 +126,11 @@ class WorldWeights(NamedTuple):
     window_nll: float
     """Weighted mean of the negative log-likelihood of the plays."""
 
+    @property
+    def k_eff(self) -> float:
+        """exp(entropy)."""
+        return float(np.exp(self.entropy))
+
 
 def equal_weights(count: int) -> WorldWeights:
     """Equal weights."""

@@ -56,6 +56,7 @@ def test_own_plays_are_no_evidence_and_the_suit_is_that_of_the_trick():
         assert play.later[play.seat] >> play.tile & 1
 
 
+@pytest.mark.slow
 def test_in_every_world_the_hands_of_then_are_rebuilt_and_all_plays_were_legal():
     row = load("hands.parquet")[5]
     engine = ludory.make_engine("Texas42Play-v0", num_games=1)
@@ -120,6 +121,7 @@ def test_weights_sum_to_one_and_few_effective_worlds_are_softened():
     assert one.weights.min() >= 0.3 / 100 - 1e-12, "mixed with equal weights"
     assert one.ess == pytest.approx(ess_of(one.weights))
     assert one.max_w == pytest.approx(one.weights.max())
+    assert 1 <= one.k_eff <= 100
     assert weigh([], 7, Posterior()).ess == 7
 
 

@@ -117,6 +117,7 @@ def test_against_itself_every_seat_is_recorded_and_rewards_cancel(folder: Path) 
     assert (rollout.seats[:, :16] != rollout.seats[:, 16:]).all()
 
 
+@pytest.mark.slow
 def test_the_rewarded_step_is_a_valid_step(folder: Path) -> None:
     made, _ = learner(folder, "me")
     rollout, _ = made.algorithm.sampler.collect(made.policy, 700, made.algorithm.generator)
