@@ -38,6 +38,15 @@ def _new_set(states: int) -> _HashSet:
     return _HashSet(np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(1, np.int32))
 
 
+# Loops and single entries: of `into[:] = source` and `into[:] = a, b` Numba compiles the message about wrong shapes as well, which
+# takes two seconds.
+@_compiled
+def _copy(source, into):
+    """Write `source` (n,) to `into`."""
+    for k in range(len(into)):
+        into[k] = source[k]
+
+
 @_compiled
 def _insert(seen, key):
     """Insert a key; True if it is new."""
@@ -152,13 +161,14 @@ def _fewest_actions(codes, boxes_count, seen, queue):
     if _pushes_left(boxes, distances) == 0:
         return 0
     seen.clock[0] += 1
-    queue[0, 0], queue[0, 1], queue[0, 2:] = 0, player, boxes
+    queue[0, 0], queue[0, 1] = 0, player
+    _copy(boxes, queue[0, 2:])
     _insert(seen, _key_of(player, boxes))
     first, last = 0, 1
     while first < last:
         length, player = queue[first, 0], queue[first, 1]
         for direction in range(4):
-            boxes[:] = queue[first, 2:]
+            _copy(queue[first, 2:], boxes)
             ahead = _next_to(player, direction, rows, columns)
             if ahead < 0 or walls[ahead]:
                 continue
@@ -180,7 +190,8 @@ def _fewest_actions(codes, boxes_count, seen, queue):
             if _insert(seen, _key_of(ahead, boxes)):
                 if last == len(queue):
                     return UNSOLVED
-                queue[last, 0], queue[last, 1], queue[last, 2:] = length + 1, ahead, boxes
+                queue[last, 0], queue[last, 1] = length + 1, ahead
+                _copy(boxes, queue[last, 2:])
                 last += 1
         first += 1
     return UNSOLVED
@@ -276,7 +287,7 @@ def _improves(nodes, key, cost):
 def _add_to_heap(heap, size, estimate, node):
     at = size
     while at > 0 and heap[(at - 1) >> 1, 0] > estimate:
-        heap[at] = heap[(at - 1) >> 1]
+        _copy(heap[(at - 1) >> 1], heap[at])
         at = (at - 1) >> 1
     heap[at, 0], heap[at, 1] = estimate, node
 
@@ -293,7 +304,7 @@ def _take_from_heap(heap, size):
             child += 1
         if heap[child, 0] >= last_estimate:
             break
-        heap[at] = heap[child]
+        _copy(heap[child], heap[at])
         at = child
     heap[at, 0], heap[at, 1] = last_estimate, last_node
     return estimate, node
@@ -316,6 +327,12 @@ def _walk(player, blocked, rows, columns, steps, queue):
 
 
 @_compiled
+def _number(numbers, player, cost, parent, box, direction):
+    """Fill the numbers of a node."""
+    numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] = player, cost, parent, box, direction
+
+
+@_compiled
 def _search_plan(codes, count, nodes, plan):
     """A* search for a plan; writes its actions (directions) to `plan`, returns their number, or UNSOLVED.
 
@@ -334,20 +351,20 @@ def _search_plan(codes, count, nodes, plan):
     if left >= _FAR:
         return UNSOLVED
     made, heaped = 1, 1
-    nodes.boxes[0] = boxes
-    nodes.numbers[0] = player, 0, -1, -1, -1
+    _copy(boxes, nodes.boxes[0])
+    _number(nodes.numbers[0], player, 0, -1, -1, -1)
     _improves(nodes, _key_of(player, boxes), 0)
     # never more than the true cost: a push that is needed costs `PUSH_COST`, and 1 as an action
     nodes.heap[0, 0], nodes.heap[0, 1] = left * (PUSH_COST + 1), 0
     while heaped > 0:
         _, node = _take_from_heap(nodes.heap, heaped)
         heaped -= 1
-        boxes[:] = nodes.boxes[node]
+        _copy(nodes.boxes[node], boxes)
         player, cost = nodes.numbers[node, 0], nodes.numbers[node, 1]
         # tested when it is taken out, not when it is found: a cheaper plan may still wait
         if _pushes_left(boxes, distances) == 0:
             return _trace(nodes, node, walls, rows, columns, steps, queue, plan)
-        blocked[:] = walls
+        _copy(walls, blocked)
         for box in boxes:
             blocked[box] = True
         _walk(player, blocked, rows, columns, steps, queue)
@@ -358,7 +375,7 @@ def _search_plan(codes, count, nodes, plan):
                 ahead = _next_to(box, direction, rows, columns)
                 if stand < 0 or ahead < 0 or steps[stand] < 0 or blocked[ahead] or distances[ahead] >= _FAR:
                     continue
-                moved[:] = boxes
+                _copy(boxes, moved)
                 _push(moved, k, ahead)
                 # the walk, then the push
                 total = cost + PUSH_COST + steps[stand] + 1
@@ -366,8 +383,8 @@ def _search_plan(codes, count, nodes, plan):
                     continue
                 if made == len(nodes.boxes):
                     return UNSOLVED
-                nodes.boxes[made] = moved
-                nodes.numbers[made] = box, total, node, box, direction
+                _copy(moved, nodes.boxes[made])
+                _number(nodes.numbers[made], box, total, node, box, direction)
                 _add_to_heap(nodes.heap, heaped, total + _pushes_left(moved, distances) * (PUSH_COST + 1), made)
                 heaped += 1
                 made += 1
@@ -380,7 +397,7 @@ def _trace(nodes, node, walls, rows, columns, steps, queue, plan):
     length, blocked = 0, np.empty(len(walls), np.bool_)
     while nodes.numbers[node, 2] >= 0:
         parent, box, direction = nodes.numbers[node, 2], nodes.numbers[node, 3], nodes.numbers[node, 4]
-        blocked[:] = walls
+        _copy(walls, blocked)
         for other in nodes.boxes[parent]:
             blocked[other] = True
         here = _next_to(box, direction ^ 1, rows, columns)
@@ -397,7 +414,8 @@ def _trace(nodes, node, walls, rows, columns, steps, queue, plan):
                     here = cell
                     break
         node = parent
-    plan[:length] = plan[:length][::-1].copy()
+    for k in range(length >> 1):
+        plan[k], plan[length - 1 - k] = plan[length - 1 - k], plan[k]
     return length
 
 

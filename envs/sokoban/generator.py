@@ -152,6 +152,20 @@ def _distance(a, b, columns):
 
 
 @_compiled
+def _note(frame, move, player, pulled, number, swaps, last, before):
+    """Fill a frame. Assigning the tuple would have Numba compile the message about wrong lengths, for two seconds; so would `best[:] = now`."""
+    frame[0], frame[1], frame[2], frame[3], frame[4], frame[5], frame[6] = (
+        move,
+        player,
+        pulled,
+        number,
+        swaps,
+        last,
+        before,
+    )
+
+
+@_compiled
 def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search, best):
     """Depth-first search backward from the solved position; writes player and boxes of the best state to `best`, returns its score.
 
@@ -187,7 +201,7 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
     visited[number, now[0] >> 6] |= np.int64(1) << (now[0] & 63)
     explored, covered, spread, score = 1, boxes, 0, np.int64(0)
     depth = 0
-    frames[0] = 0, now[0], -1, number, 0, 0, 0
+    _note(frames[0], 0, now[0], -1, number, 0, 0, 0)
     while depth >= 0:
         move = frames[depth, 0]
         # Depth limit and limit of states as in the originals: the first state has depth_limit - 1 to go, and 0 to go is not visited.
@@ -236,9 +250,10 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
         # strictly above: the first of equal states wins
         if covered == 0 and not target[ahead] and swaps * spread > score:
             score = swaps * spread
-            best[:] = now
+            for k in range(boxes + 1):
+                best[k] = now[k]
         depth += 1
-        frames[depth] = 0, here, pulled, number, swaps, last, before
+        _note(frames[depth], 0, here, pulled, number, swaps, last, before)
     return score
 
 
