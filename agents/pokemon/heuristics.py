@@ -14,27 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs import cached_kernel, kernel
-from ludory.envs.pokemon.columns import (
-    IDS,
-    MOVE_DAMAGE,
-    MOVE_IDS_AT,
-    MOVE_NUMBERS,
-    MOVES_AT,
-    POKEMON_ACTIVE,
-    POKEMON_AT,
-    POKEMON_BASE_STATS,
-    POKEMON_EXISTS,
-    POKEMON_FAINTED,
-    POKEMON_HP,
-    POKEMON_NUMBERS,
-    POKEMON_STAGES,
-    POKEMON_STATS,
-    SIDE_NUMBERS,
-    SIDES_AT,
-    TERA_ID,
-    TYPE_1_ID,
-    TYPE_2_ID,
-)
+from ludory.envs.pokemon import columns as at
 
 ATK, DEF, SPA, SPD, SPE = 1, 2, 3, 4, 5
 FIRST_SWITCH, FIRST_GIMMICK = 4, 10
@@ -71,20 +51,20 @@ class MoveTables(NamedTuple):
 @kernel
 def pokemon(row, mon, column):
     """One of the 40 numbers of Pokémon `mon` (0-5 own, 6-11 the foe's)."""
-    return float(row[POKEMON_AT + mon * POKEMON_NUMBERS + column])
+    return float(row[at.POKEMON_AT + mon * at.POKEMON_NUMBERS + column])
 
 
 @kernel
 def type_of(row, mon, column):
     """Id of a type of Pokémon `mon`."""
-    return int(row[mon * IDS + column])
+    return int(row[mon * at.IDS + column])
 
 
 @kernel
 def active(row, first):
     """Row of the active Pokémon among the six from `first` on, `NO_ROW` if there is none."""
     for mon in range(first, first + 6):
-        if row[POKEMON_AT + mon * POKEMON_NUMBERS + POKEMON_ACTIVE] > 0:
+        if row[at.POKEMON_AT + mon * at.POKEMON_NUMBERS + at.POKEMON_ACTIVE] > 0:
             return mon
     return NO_ROW
 
@@ -92,7 +72,7 @@ def active(row, first):
 @kernel
 def effectiveness(row, tables, attack, mon):
     """Multiplier of the type `attack` on Pokémon `mon`, by the type chart alone."""
-    first, second = type_of(row, mon, TYPE_1_ID), type_of(row, mon, TYPE_2_ID)
+    first, second = type_of(row, mon, at.TYPE_1_ID), type_of(row, mon, at.TYPE_2_ID)
     factor = tables.chart[attack, first] if first > 1 else 1.0
     if second > 1 and second != first:
         factor *= tables.chart[attack, second]
@@ -103,7 +83,7 @@ def effectiveness(row, tables, attack, mon):
 def best_effectiveness(row, tables, attacker, defender):
     """Best multiplier of the attacker's own types on the defender."""
     best = -1.0
-    for column in (TYPE_1_ID, TYPE_2_ID):
+    for column in (at.TYPE_1_ID, at.TYPE_2_ID):
         attack = type_of(row, attacker, column)
         if attack > 1:
             best = max(best, effectiveness(row, tables, attack, defender))
@@ -114,7 +94,7 @@ def best_effectiveness(row, tables, attacker, defender):
 @kernel
 def hp_fraction(row, mon):
     """Hit points as the protocol gives them: whole percents where the exact number is hidden."""
-    fraction = pokemon(row, mon, POKEMON_HP)
+    fraction = pokemon(row, mon, at.POKEMON_HP)
     percents = round(fraction * 100.0)
     # the row is float32: whole percents are hundredths but for rounding
     return percents / 100.0 if abs(fraction * 100.0 - percents) < 1e-4 else fraction
@@ -124,7 +104,7 @@ def hp_fraction(row, mon):
 def matchup(row, tables, own, foe):
     """How well Pokémon `own` stands against `foe`: types, speed and hit points."""
     score = best_effectiveness(row, tables, own, foe) - best_effectiveness(row, tables, foe, own)
-    speed, foes = pokemon(row, own, POKEMON_BASE_STATS + SPE), pokemon(row, foe, POKEMON_BASE_STATS + SPE)
+    speed, foes = pokemon(row, own, at.POKEMON_BASE_STATS + SPE), pokemon(row, foe, at.POKEMON_BASE_STATS + SPE)
     if speed > foes:
         score += 0.1
     elif speed < foes:
@@ -136,7 +116,7 @@ def matchup(row, tables, own, foe):
 @kernel
 def stage(row, mon, stat):
     """Stages -6..6 of `stat` (ATK to SPE)."""
-    return round(pokemon(row, mon, POKEMON_STAGES + stat - ATK) * 6)
+    return round(pokemon(row, mon, at.POKEMON_STAGES + stat - ATK) * 6)
 
 
 @kernel
@@ -144,7 +124,7 @@ def stat_estimate(row, mon, stat):
     """A stat of level 100 without effort, times a stage factor in which +1 counts as 2, as in the original."""
     stages = stage(row, mon, stat)
     factor = (2 + stages) / 2 if stages > 1 else 2 / (2 - stages)
-    return (2 * round(pokemon(row, mon, POKEMON_BASE_STATS + stat) * 255) + 36) * factor
+    return (2 * round(pokemon(row, mon, at.POKEMON_BASE_STATS + stat) * 255) + 36) * factor
 
 
 @kernel
@@ -171,7 +151,7 @@ def should_leave(row, mask, tables, own, foe):
         return False
     if stage(row, own, DEF) <= -3 or stage(row, own, SPD) <= -3:
         return True
-    attack, special = pokemon(row, own, POKEMON_STATS + ATK), pokemon(row, own, POKEMON_STATS + SPA)
+    attack, special = pokemon(row, own, at.POKEMON_STATS + ATK), pokemon(row, own, at.POKEMON_STATS + SPA)
     if stage(row, own, ATK) <= -3 and attack >= special:
         return True
     if stage(row, own, SPA) <= -3 and attack <= special:
@@ -184,15 +164,15 @@ def hazard_choice(row, mask, tables):
     """First move of the menu that sets a missing hazard or removes hazards, where the original does so."""
     own_left, foes_left = 0, 6
     for mon in range(6):
-        own_left += pokemon(row, mon, POKEMON_EXISTS) > 0 and pokemon(row, mon, POKEMON_FAINTED) == 0
-        foes_left -= pokemon(row, 6 + mon, POKEMON_FAINTED) > 0
+        own_left += pokemon(row, mon, at.POKEMON_EXISTS) > 0 and pokemon(row, mon, at.POKEMON_FAINTED) == 0
+        foes_left -= pokemon(row, 6 + mon, at.POKEMON_FAINTED) > 0
     burdened = False
-    for column in range(SIDES_AT, SIDES_AT + SIDE_NUMBERS):
+    for column in range(at.SIDES_AT, at.SIDES_AT + at.SIDE_NUMBERS):
         burdened |= row[column] > 0
     for place in range(4):
-        kind = tables.hazard[int(row[MOVE_IDS_AT + place])] if mask[place] else 0
+        kind = tables.hazard[int(row[at.MOVE_IDS_AT + place])] if mask[place] else 0
         # the first four conditions of a side are the hazards, in the order of their kinds
-        if kind > 0 and foes_left >= 3 and row[SIDES_AT + SIDE_NUMBERS + kind - 1] == 0:
+        if kind > 0 and foes_left >= 3 and row[at.SIDES_AT + at.SIDE_NUMBERS + kind - 1] == 0:
             return place
         if kind == HAZARD_REMOVER and burdened and own_left >= 2:
             return place
@@ -203,7 +183,7 @@ def hazard_choice(row, mask, tables):
 def setup_choice(row, mask, tables, own):
     """First move of the menu that raises its user's stages by two or more in sum, unless they are at their maximum."""
     for place in range(4):
-        move = int(row[MOVE_IDS_AT + place])
+        move = int(row[at.MOVE_IDS_AT + place])
         total, least = 0, 6
         for stat in range(7):
             raised = tables.raises[move, stat]
@@ -224,9 +204,9 @@ def best_attack(row, mask, tables, own, foe):
     for place in range(4):
         if not mask[place]:
             continue
-        move = int(row[MOVE_IDS_AT + place])
+        move = int(row[at.MOVE_IDS_AT + place])
         attack = tables.type[move]
-        same = attack > 1 and (attack == type_of(row, own, TYPE_1_ID) or attack == type_of(row, own, TYPE_2_ID))
+        same = attack > 1 and (attack == type_of(row, own, at.TYPE_1_ID) or attack == type_of(row, own, at.TYPE_2_ID))
         score = tables.power[move] * (1.5 if same else 1.0)
         score *= physical if tables.category[move] == PHYSICAL else special
         score *= tables.accuracy[move] * tables.hits[move] * effectiveness(row, tables, attack, foe)
@@ -241,7 +221,7 @@ def worth_dynamax(row, tables, own, foe):
     healthy, left = 0, 0
     for mon in range(6):
         healthy += hp_fraction(row, mon) == 1
-        left += pokemon(row, mon, POKEMON_EXISTS) > 0 and pokemon(row, mon, POKEMON_FAINTED) == 0
+        left += pokemon(row, mon, at.POKEMON_EXISTS) > 0 and pokemon(row, mon, at.POKEMON_FAINTED) == 0
     full = hp_fraction(row, own) == 1
     if full and (healthy == 1 or (hp_fraction(row, foe) == 1 and matchup(row, tables, own, foe) > 0)):
         return True
@@ -251,11 +231,11 @@ def worth_dynamax(row, tables, own, foe):
 @kernel
 def worth_terastallizing(row, tables, own, foe, move):
     """Multiplier of the move's type on the foe, times defence after over defence before, is more than 1."""
-    tera = type_of(row, own, TERA_ID)
+    tera = type_of(row, own, at.TERA_ID)
     if tera <= 1:
         return False
     before, after = 1e9, 1e9
-    for column in (TYPE_1_ID, TYPE_2_ID):
+    for column in (at.TYPE_1_ID, at.TYPE_2_ID):
         attack = type_of(row, foe, column)
         if attack > 1:
             now, then = effectiveness(row, tables, attack, own), tables.chart[attack, tera]
@@ -273,7 +253,7 @@ def with_gimmick(row, mask, tables, own, foe, place, gen, terastallizes):
         return place
     if gen == 8 and worth_dynamax(row, tables, own, foe):
         return action
-    if gen == 9 and terastallizes and worth_terastallizing(row, tables, own, foe, int(row[MOVE_IDS_AT + place])):
+    if gen == 9 and terastallizes and worth_terastallizing(row, tables, own, foe, int(row[at.MOVE_IDS_AT + place])):
         return action
     return place
 
@@ -311,7 +291,7 @@ def greedy_choice(row, mask, order, tables):
     for place in range(4):
         if mask[place]:
             first = place if first == NOBODY else first
-            damage = row[MOVES_AT + place * MOVE_NUMBERS + MOVE_DAMAGE]
+            damage = row[at.MOVES_AT + place * at.MOVE_NUMBERS + at.MOVE_DAMAGE]
             if damage > best:
                 best, choice = damage, place
     foe = active(row, 6)
@@ -340,7 +320,7 @@ def strongest_choices(rows, masks, tables, actions):
     for i in range(len(rows)):
         best, actions[i] = -1.0, NOBODY
         for place in range(4):
-            power = tables.power[int(rows[i, MOVE_IDS_AT + place])]
+            power = tables.power[int(rows[i, at.MOVE_IDS_AT + place])]
             if masks[i, place] and power > best:
                 best, actions[i] = power, place
 

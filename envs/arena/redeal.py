@@ -9,30 +9,7 @@ owner cannot fire, and no living body stands on one of the seat's mines.
 from ludory.envs import draw, kernel
 from ludory.envs.arena.observe.sight import sees, sees_rival, square_distance
 
-from .constants import (
-    COOLDOWN,
-    CRATE_ABSENCE,
-    CRATES,
-    DASH,
-    DASH_TIME,
-    FINAL_PERCENT,
-    FIRE,
-    FULL_AMMUNITION,
-    FULL_ENERGY,
-    MINE,
-    MINE_LIFE,
-    MINE_RANGE,
-    MINE_SLOTS,
-    NOVA,
-    SHIELD,
-    SHIELD_TIME,
-    SHOT_LIFE,
-    SHOT_SLOTS,
-    SMALLEST_CRATE_DISC,
-    VISION,
-    WINDUP_TIME,
-    ZONE_STILL,
-)
+from . import constants as at
 from .geometry import draw_in_disc, q14
 from .state import RADIUS, WALL
 from .tables import ANGLES, CIRCLE
@@ -46,7 +23,7 @@ def redeal(state, i, seat):
     """Re-draw all that `seat` does not know."""
     for rival in range(state.alive.shape[1]):
         if rival != seat and int(state.alive[i, rival]):
-            seen = sees_rival(state, i, seat, rival, VISION)
+            seen = sees_rival(state, i, seat, rival, at.VISION)
             # a body in sight keeps what is seen of it
             if not seen:
                 draw_unseen_body(state, i, seat, rival)
@@ -58,11 +35,11 @@ def redeal(state, i, seat):
     for rival in range(state.alive.shape[1]):
         if rival != seat:
             draw_mines(state, i, rival)
-    for crate in range(CRATES):
+    for crate in range(at.CRATES):
         draw_unseen_crate(state, i, seat, crate)
     # until the zone moves, nobody can tell where it will end
-    if int(state.t[i]) <= ZONE_STILL:
-        k, distance = draw(state, i, ANGLES), int(state.setup[i, RADIUS]) * FINAL_PERCENT // 100
+    if int(state.t[i]) <= at.ZONE_STILL:
+        k, distance = draw(state, i, ANGLES), int(state.setup[i, RADIUS]) * at.FINAL_PERCENT // 100
         state.final_x[i] = q14(distance, int(CIRCLE[k, 0]))
         state.final_y[i] = q14(distance, int(CIRCLE[k, 1]))
 
@@ -74,7 +51,7 @@ def draw_unseen_body(state, i, seat, rival):
     for _ in range(TRIES):
         if not placed:
             x, y = draw_in_disc(state, i, int(state.setup[i, WALL]))
-            if not sees(state, i, seat, x, y, VISION) and not on_mine_of(state, i, seat, x, y):
+            if not sees(state, i, seat, x, y, at.VISION) and not on_mine_of(state, i, seat, x, y):
                 state.x[i, rival] = x
                 state.y[i, rival] = y
                 placed = True
@@ -95,10 +72,10 @@ def draw_unseen_body(state, i, seat, rival):
 @kernel
 def on_mine_of(state, i, owner, x, y):
     """Whether a body at a point would have set off a mine."""
-    for slot in range(MINE_SLOTS):
+    for slot in range(at.MINE_SLOTS):
         if int(state.mine_life[i, owner, slot]) > 0:
             dx, dy = x - int(state.mine_x[i, owner, slot]), y - int(state.mine_y[i, owner, slot])
-            if dx * dx + dy * dy <= MINE_RANGE * MINE_RANGE:
+            if dx * dx + dy * dy <= at.MINE_RANGE * at.MINE_RANGE:
                 return True
     return False
 
@@ -106,42 +83,42 @@ def on_mine_of(state, i, owner, x, y):
 @kernel
 def remove_unseen_shots(state, i, seat, rival):
     """Shots out of sight are gone."""
-    for slot in range(SHOT_SLOTS):
+    for slot in range(at.SHOT_SLOTS):
         x, y = int(state.shot_x[i, rival, slot]), int(state.shot_y[i, rival, slot])
-        if not sees(state, i, seat, x, y, VISION):
+        if not sees(state, i, seat, x, y, at.VISION):
             state.shot_life[i, rival, slot] = 0
 
 
 @kernel
 def draw_means(state, i, rival, seen):
     """Energy, ammunition and cooldowns."""
-    state.energy[i, rival] = draw(state, i, FULL_ENERGY + 1)
-    state.ammunition[i, rival] = draw(state, i, FULL_AMMUNITION + 1)
+    state.energy[i, rival] = draw(state, i, at.FULL_ENERGY + 1)
+    state.ammunition[i, rival] = draw(state, i, at.FULL_AMMUNITION + 1)
     least = 0
-    for slot in range(SHOT_SLOTS):
+    for slot in range(at.SHOT_SLOTS):
         # a shot that still flies was fired SHOT_LIFE - life ticks ago, and the cooldown began then
-        least = max(least, COOLDOWN[FIRE] - SHOT_LIFE + int(state.shot_life[i, rival, slot]))
-    state.cooldown[i, rival, FIRE] = least + draw(state, i, COOLDOWN[FIRE] + 1 - least)
-    for k in range(DASH, MINE + 1):
-        state.cooldown[i, rival, k] = draw(state, i, COOLDOWN[k] + 1)
+        least = max(least, at.COOLDOWN[at.FIRE] - at.SHOT_LIFE + int(state.shot_life[i, rival, slot]))
+    state.cooldown[i, rival, at.FIRE] = least + draw(state, i, at.COOLDOWN[at.FIRE] + 1 - least)
+    for k in range(at.DASH, at.MINE + 1):
+        state.cooldown[i, rival, k] = draw(state, i, at.COOLDOWN[k] + 1)
     if seen:
-        tell_cooldown(state, i, rival, DASH, int(state.dash[i, rival]), DASH_TIME)
-        tell_cooldown(state, i, rival, SHIELD, int(state.shield[i, rival]), SHIELD_TIME)
-        tell_cooldown(state, i, rival, NOVA, int(state.windup[i, rival]), WINDUP_TIME)
+        tell_cooldown(state, i, rival, at.DASH, int(state.dash[i, rival]), at.DASH_TIME)
+        tell_cooldown(state, i, rival, at.SHIELD, int(state.shield[i, rival]), at.SHIELD_TIME)
+        tell_cooldown(state, i, rival, at.NOVA, int(state.windup[i, rival]), at.WINDUP_TIME)
 
 
 @kernel
 def tell_cooldown(state, i, rival, ability, left, duration):
     """The cooldown of an ability that is under way: it began when the timer did."""
     if left > 0:
-        state.cooldown[i, rival, ability] = COOLDOWN[ability] - (duration - left)
+        state.cooldown[i, rival, ability] = at.COOLDOWN[ability] - (duration - left)
 
 
 @kernel
 def draw_mines(state, i, owner):
     """0 to 2 mines anywhere, none that a living body would have set off."""
-    count = draw(state, i, MINE_SLOTS + 1)
-    for slot in range(MINE_SLOTS):
+    count = draw(state, i, at.MINE_SLOTS + 1)
+    for slot in range(at.MINE_SLOTS):
         state.mine_life[i, owner, slot] = 0
         for _ in range(TRIES):
             if slot < count and int(state.mine_life[i, owner, slot]) == 0:
@@ -149,14 +126,14 @@ def draw_mines(state, i, owner):
                 if is_empty(state, i, x, y):
                     state.mine_x[i, owner, slot] = x
                     state.mine_y[i, owner, slot] = y
-                    state.mine_life[i, owner, slot] = 1 + draw(state, i, MINE_LIFE)
+                    state.mine_life[i, owner, slot] = 1 + draw(state, i, at.MINE_LIFE)
 
 
 @kernel
 def is_empty(state, i, x, y):
     """Whether no living body is in a mine's range of a point."""
     for seat in range(state.alive.shape[1]):
-        if int(state.alive[i, seat]) and square_distance(state, i, seat, x, y) <= MINE_RANGE * MINE_RANGE:
+        if int(state.alive[i, seat]) and square_distance(state, i, seat, x, y) <= at.MINE_RANGE * at.MINE_RANGE:
             return False
     return True
 
@@ -165,18 +142,18 @@ def is_empty(state, i, x, y):
 def draw_unseen_crate(state, i, seat, crate):
     """A crate that is not seen is absent, or open in the zone out of sight; both as likely where there is room for it."""
     x, y = int(state.crate_x[i, crate]), int(state.crate_y[i, crate])
-    if int(state.crate_wait[i, crate]) == 0 and sees(state, i, seat, x, y, VISION):
+    if int(state.crate_wait[i, crate]) == 0 and sees(state, i, seat, x, y, at.VISION):
         return
     # absent until a place out of sight is found
-    state.crate_wait[i, crate] = 1 + draw(state, i, CRATE_ABSENCE)
+    state.crate_wait[i, crate] = 1 + draw(state, i, at.CRATE_ABSENCE)
     if draw(state, i, 2) == 0:
         return
-    radius = 9 * max(SMALLEST_CRATE_DISC, int(state.zone_radius[i])) // 10
+    radius = 9 * max(at.SMALLEST_CRATE_DISC, int(state.zone_radius[i])) // 10
     for _ in range(TRIES):
         if int(state.crate_wait[i, crate]) > 0:
             dx, dy = draw_in_disc(state, i, radius)
             x, y = int(state.zone_x[i]) + dx, int(state.zone_y[i]) + dy
-            if not sees(state, i, seat, x, y, VISION):
+            if not sees(state, i, seat, x, y, at.VISION):
                 state.crate_x[i, crate] = x
                 state.crate_y[i, crate] = y
                 state.crate_wait[i, crate] = 0

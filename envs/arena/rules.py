@@ -12,35 +12,9 @@ from ludory.envs.arena.phases.damage import bury, settle
 from ludory.envs.arena.phases.weapons import fire_novas, spring_mines, sweep_shots
 from ludory.envs.arena.phases.zone import close_zone, set_zone
 
-from .constants import (
-    ANGLE_JITTER,
-    CRATE_PERCENT,
-    CRATES,
-    ENERGY_GAIN,
-    FINAL_PERCENT,
-    FULL_ENERGY,
-    FULL_HP,
-    LAST_TICK,
-    MINE,
-    MINE_SLOTS,
-    SHOT_SLOTS,
-    SPAWN_JITTER,
-    SPAWN_PERCENT,
-    START_AMMUNITION,
-    TICKS_PER_DECISION,
-)
+from . import constants as const
+from . import state as at
 from .geometry import draw_in_disc, q14
-from .state import (
-    GIVEN_AMMUNITION,
-    GIVEN_CENTRE,
-    GIVEN_CRATES,
-    GIVEN_ENERGY,
-    GIVEN_FACING,
-    GIVEN_HP,
-    GIVEN_POSITION,
-    JITTER,
-    RADIUS,
-)
 from .tables import ANGLES, CIRCLE
 
 
@@ -54,15 +28,15 @@ def reset(state, i):
         clear_seat(state, i, seat, given)
         # spread evenly, from a random turn of the circle on
         place_seat(state, i, seat, rotation + ANGLES * seat // players, given)
-    for crate in range(CRATES):
-        x, y = draw_in_disc(state, i, int(state.setup[i, RADIUS]) * CRATE_PERCENT // 100)
+    for crate in range(const.CRATES):
+        x, y = draw_in_disc(state, i, int(state.setup[i, at.RADIUS]) * const.CRATE_PERCENT // 100)
         state.crate_wait[i, crate] = 0
         state.crate_used[i, crate] = 0
-        if not given & GIVEN_CRATES:
+        if not given & at.GIVEN_CRATES:
             state.crate_x[i, crate] = x
             state.crate_y[i, crate] = y
-    k, distance = draw(state, i, ANGLES), int(state.setup[i, RADIUS]) * FINAL_PERCENT // 100
-    if not given & GIVEN_CENTRE:
+    k, distance = draw(state, i, ANGLES), int(state.setup[i, at.RADIUS]) * const.FINAL_PERCENT // 100
+    if not given & at.GIVEN_CENTRE:
         state.final_x[i] = q14(distance, int(CIRCLE[k, 0]))
         state.final_y[i] = q14(distance, int(CIRCLE[k, 1]))
     state.t[i] = 0
@@ -79,13 +53,13 @@ def clear_seat(state, i, seat, given):
     state.alive[i, seat] = 1
     state.place[i, seat] = 0
     state.seat_terminated[i, seat] = 0
-    if not given & GIVEN_HP:
-        state.hp[i, seat] = FULL_HP
-    if not given & GIVEN_ENERGY:
-        state.energy[i, seat] = FULL_ENERGY
-    if not given & GIVEN_AMMUNITION:
-        state.ammunition[i, seat] = START_AMMUNITION
-    for k in range(MINE + 1):
+    if not given & at.GIVEN_HP:
+        state.hp[i, seat] = const.FULL_HP
+    if not given & at.GIVEN_ENERGY:
+        state.energy[i, seat] = const.FULL_ENERGY
+    if not given & at.GIVEN_AMMUNITION:
+        state.ammunition[i, seat] = const.START_AMMUNITION
+    for k in range(const.MINE + 1):
         state.cooldown[i, seat, k] = 0
     state.vx[i, seat] = 0
     state.vy[i, seat] = 0
@@ -102,13 +76,13 @@ def clear_seat(state, i, seat, given):
     state.kills[i, seat] = 0
     state.dealt[i, seat] = 0
     state.taken[i, seat] = 0
-    for slot in range(SHOT_SLOTS):
+    for slot in range(const.SHOT_SLOTS):
         state.shot_life[i, seat, slot] = 0
         state.shot_x[i, seat, slot] = 0
         state.shot_y[i, seat, slot] = 0
         state.shot_vx[i, seat, slot] = 0
         state.shot_vy[i, seat, slot] = 0
-    for slot in range(MINE_SLOTS):
+    for slot in range(const.MINE_SLOTS):
         state.mine_life[i, seat, slot] = 0
         state.mine_x[i, seat, slot] = 0
         state.mine_y[i, seat, slot] = 0
@@ -117,16 +91,16 @@ def clear_seat(state, i, seat, given):
 @kernel
 def place_seat(state, i, seat, angle, given):
     """Put a body near `angle` on the circle of starts, facing the origin."""
-    percent = SPAWN_PERCENT
-    if int(state.setup[i, JITTER]):
-        angle += draw(state, i, 2 * ANGLE_JITTER + 1) - ANGLE_JITTER
-        percent += draw(state, i, 2 * SPAWN_JITTER + 1) - SPAWN_JITTER
+    percent = const.SPAWN_PERCENT
+    if int(state.setup[i, at.JITTER]):
+        angle += draw(state, i, 2 * const.ANGLE_JITTER + 1) - const.ANGLE_JITTER
+        percent += draw(state, i, 2 * const.SPAWN_JITTER + 1) - const.SPAWN_JITTER
     # `angle` may be below 0 by the jitter
-    k, distance = (angle + ANGLES) % ANGLES, int(state.setup[i, RADIUS]) * percent // 100
-    if not given & GIVEN_POSITION:
+    k, distance = (angle + ANGLES) % ANGLES, int(state.setup[i, at.RADIUS]) * percent // 100
+    if not given & at.GIVEN_POSITION:
         state.x[i, seat] = q14(distance, int(CIRCLE[k, 0]))
         state.y[i, seat] = q14(distance, int(CIRCLE[k, 1]))
-    if not given & GIVEN_FACING:
+    if not given & at.GIVEN_FACING:
         state.fx[i, seat] = -int(CIRCLE[k, 0])
         state.fy[i, seat] = -int(CIRCLE[k, 1])
 
@@ -136,7 +110,7 @@ def step(state, i, actions):
     """One decision of all seats, actions [P, 7]: two ticks, or one if the game ends in it."""
     for seat in range(state.alive.shape[1]):
         state.seat_terminated[i, seat] = 0
-    for k in range(TICKS_PER_DECISION):
+    for k in range(const.TICKS_PER_DECISION):
         if not state.terminated[i]:
             tick(state, i, actions, k == 0)
 
@@ -159,7 +133,7 @@ def tick(state, i, actions, first):
         count_down(state, i, seat)
     count_absences(state, i)
     # the end by time is a rule, so that it terminates
-    if living <= 1 or int(state.t[i]) == LAST_TICK:
+    if living <= 1 or int(state.t[i]) == const.LAST_TICK:
         state.terminated[i] = True
         for seat in range(players):
             if int(state.alive[i, seat]):
@@ -174,8 +148,8 @@ def count_down(state, i, seat):
     state.hurt_by[i, seat] = 0
     if int(state.alive[i, seat]):
         if int(state.shield[i, seat]) == 0:
-            state.energy[i, seat] = min(FULL_ENERGY, int(state.energy[i, seat]) + ENERGY_GAIN)
-        for k in range(MINE + 1):
+            state.energy[i, seat] = min(const.FULL_ENERGY, int(state.energy[i, seat]) + const.ENERGY_GAIN)
+        for k in range(const.MINE + 1):
             state.cooldown[i, seat, k] = max(0, int(state.cooldown[i, seat, k]) - 1)
         state.shield[i, seat] = max(0, int(state.shield[i, seat]) - 1)
         state.stun[i, seat] = max(0, int(state.stun[i, seat]) - 1)

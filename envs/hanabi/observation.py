@@ -16,26 +16,8 @@ import numpy as np
 
 from ludory.envs import ObservationSpec, flat_segments, kernel
 
+from . import state as now
 from .rules import copies_of, deck_left, rank_count
-from .state import (
-    ACTOR,
-    CARD,
-    COLOR_KNOWN,
-    DISCARD,
-    HINT_COLOR,
-    KIND,
-    MAX_LIVES,
-    MAX_TOKENS,
-    NO_MOVE,
-    PLAY,
-    RANK_KNOWN,
-    SCORED,
-    SLOT,
-    TARGET,
-    TOKEN,
-    TOUCHED,
-    VALUE,
-)
 from .variants import HanabiOptions
 
 OWN_BITS, OTHERS_BITS = 12, 4
@@ -123,8 +105,8 @@ def _board(state, i, out, at):
         if height > 0:
             out[at + color * ranks + height - 1] = 1
     at += colors * ranks
-    at = _thermometer(out, at, int(state.setup[i, MAX_TOKENS]), int(state.tokens[i]))
-    at = _thermometer(out, at, int(state.setup[i, MAX_LIVES]), int(state.lives[i]))
+    at = _thermometer(out, at, int(state.setup[i, now.MAX_TOKENS]), int(state.tokens[i]))
+    at = _thermometer(out, at, int(state.setup[i, now.MAX_LIVES]), int(state.lives[i]))
     for color in range(colors):
         for rank in range(ranks):
             copies, discarded = copies_of(rank, ranks), int(state.discards[i, color * ranks + rank])
@@ -147,20 +129,20 @@ def _last_move(state, i, seat, out, at):
     last_slot = last_touched + hand
     last_card = last_slot + hand
     last_scored = last_card + colors * ranks
-    kind = int(state.last[i, KIND])
-    if kind != NO_MOVE:
-        out[at + (int(state.last[i, ACTOR]) - seat) % players] = 1
+    kind = int(state.last[i, now.KIND])
+    if kind != now.NO_MOVE:
+        out[at + (int(state.last[i, now.ACTOR]) - seat) % players] = 1
         # kinds have the order of hanabi-learning-environment, from 1: play before discard, unlike action ids
         out[last_type + kind - 1] = 1
-        if kind == PLAY or kind == DISCARD:  # noqa: SIM109 (a tuple is no scalar code)
-            out[last_slot + int(state.last[i, SLOT])] = 1
-            out[last_card + int(state.last[i, CARD])] = 1
-            out[last_scored] = int(state.last[i, SCORED])
-            out[last_scored + 1] = int(state.last[i, TOKEN])
+        if kind == now.PLAY or kind == now.DISCARD:
+            out[last_slot + int(state.last[i, now.SLOT])] = 1
+            out[last_card + int(state.last[i, now.CARD])] = 1
+            out[last_scored] = int(state.last[i, now.SCORED])
+            out[last_scored + 1] = int(state.last[i, now.TOKEN])
         else:
-            out[last_target + (int(state.last[i, TARGET]) - seat) % players] = 1
-            out[(last_color if kind == HINT_COLOR else last_rank) + int(state.last[i, VALUE])] = 1
-            touched = int(state.last[i, TOUCHED])
+            out[last_target + (int(state.last[i, now.TARGET]) - seat) % players] = 1
+            out[(last_color if kind == now.HINT_COLOR else last_rank) + int(state.last[i, now.VALUE])] = 1
+            touched = int(state.last[i, now.TOUCHED])
             for slot in range(hand):
                 out[last_touched + slot] = (touched >> slot) & 1
     return last_scored + 2
@@ -199,10 +181,10 @@ def observe_card_knowledge(state, i, seat, out):
                 rank_fits = (rank_set & _RANK_BIT[ranks, card]) != 0
                 plausible[card] = color_fits & rank_fits
             hinted = int(state.hinted[i, other, slot])
-            if hinted & COLOR_KNOWN:
+            if hinted & now.COLOR_KNOWN:
                 for color in range(colors):
                     out[start + cards + color] = (color_set >> color) & 1
-            if hinted & RANK_KNOWN:
+            if hinted & now.RANK_KNOWN:
                 for rank in range(ranks):
                     out[start + cards + colors + rank] = (rank_set >> rank) & 1
 

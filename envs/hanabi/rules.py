@@ -8,34 +8,7 @@ Action ids: 0..h-1 discard a slot; h..2h-1 play a slot; then hint a colour to se
 
 from ludory.envs import begin_episode, draw, kernel
 
-from .state import (
-    ACTION,
-    ACTOR,
-    BOMB,
-    CARD,
-    COLOR_KNOWN,
-    DECK_OUT,
-    DISCARD,
-    EMPTY,
-    HINT_COLOR,
-    HINT_RANK,
-    KEEP_BOMB,
-    KIND,
-    MAX_LIVES,
-    MAX_TOKENS,
-    PERFECT,
-    PLAY,
-    RANDOM_START,
-    RANK_KNOWN,
-    RUNNING,
-    SCORED,
-    SLOT,
-    TARGET,
-    TERMINAL_DEAL,
-    TOKEN,
-    TOUCHED,
-    VALUE,
-)
+from . import state as at
 
 
 @kernel
@@ -115,7 +88,7 @@ def take_card(state, i, seat, slot):
         state.colors[i, seat, s] = state.colors[i, seat, s + 1]
         state.ranks[i, seat, s] = state.ranks[i, seat, s + 1]
         state.hinted[i, seat, s] = state.hinted[i, seat, s + 1]
-    state.hands[i, seat, last] = EMPTY
+    state.hands[i, seat, last] = at.EMPTY
     state.colors[i, seat, last] = 0
     state.ranks[i, seat, last] = 0
     state.hinted[i, seat, last] = 0
@@ -143,13 +116,13 @@ def reset(state, i):
             deal_card(state, i, seat)
     start = int(state.given_start[i])
     if start < 0:
-        start = draw(state, i, players) if int(state.setup[i, RANDOM_START]) else 0
+        start = draw(state, i, players) if int(state.setup[i, at.RANDOM_START]) else 0
     state.to_move[i] = start
-    state.tokens[i] = state.setup[i, MAX_TOKENS]
-    state.lives[i] = state.setup[i, MAX_LIVES]
+    state.tokens[i] = state.setup[i, at.MAX_TOKENS]
+    state.lives[i] = state.setup[i, at.MAX_LIVES]
     state.turns_left[i] = players
     state.turn[i] = 0
-    state.end[i] = RUNNING
+    state.end[i] = at.RUNNING
     state.terminated[i] = False
     state.truncated[i] = False
     # options hold for one reset
@@ -166,7 +139,7 @@ def legal(state, i, seat, mask):
     colors, ranks = state.fireworks.shape[1], rank_count(state)
     tokens = int(state.tokens[i])
     for slot in range(int(state.held[i, seat])):
-        mask[slot] = tokens < int(state.setup[i, MAX_TOKENS])
+        mask[slot] = tokens < int(state.setup[i, at.MAX_TOKENS])
         mask[hand + slot] = True
     if tokens == 0:
         return
@@ -183,7 +156,7 @@ def legal(state, i, seat, mask):
 @kernel
 def gain_token(state, i):
     """Regain one information token if below the cap; returns whether it did."""
-    if int(state.tokens[i]) < int(state.setup[i, MAX_TOKENS]):
+    if int(state.tokens[i]) < int(state.setup[i, at.MAX_TOKENS]):
         state.tokens[i] += 1
         return 1
     return 0
@@ -195,15 +168,15 @@ def play_card(state, i, seat, slot):
     ranks = rank_count(state)
     card = take_card(state, i, seat, slot)
     color, rank = card // ranks, card % ranks
-    state.last[i, KIND] = PLAY
-    state.last[i, SLOT] = slot
-    state.last[i, CARD] = card
+    state.last[i, at.KIND] = at.PLAY
+    state.last[i, at.SLOT] = slot
+    state.last[i, at.CARD] = card
     if rank == int(state.fireworks[i, color]):
         state.fireworks[i, color] += 1
-        state.last[i, SCORED] = 1
+        state.last[i, at.SCORED] = 1
         # only below the cap, see `gain_token`
         if rank == ranks - 1:
-            state.last[i, TOKEN] = gain_token(state, i)
+            state.last[i, at.TOKEN] = gain_token(state, i)
     else:
         state.lives[i] -= 1
         state.discards[i, card] += 1
@@ -213,9 +186,9 @@ def play_card(state, i, seat, slot):
 def discard_card(state, i, seat, slot):
     """Discard a slot for one token."""
     card = take_card(state, i, seat, slot)
-    state.last[i, KIND] = DISCARD
-    state.last[i, SLOT] = slot
-    state.last[i, CARD] = card
+    state.last[i, at.KIND] = at.DISCARD
+    state.last[i, at.SLOT] = slot
+    state.last[i, at.CARD] = card
     state.discards[i, card] += 1
     gain_token(state, i)
 
@@ -239,13 +212,13 @@ def give_hint(state, i, target, value, is_color):
         if match:
             touched |= 1 << slot
             state.hinted[i, target, slot] = int(state.hinted[i, target, slot]) | (
-                COLOR_KNOWN if is_color else RANK_KNOWN
+                at.COLOR_KNOWN if is_color else at.RANK_KNOWN
             )
     state.tokens[i] -= 1
-    state.last[i, KIND] = HINT_COLOR if is_color else HINT_RANK
-    state.last[i, TARGET] = target
-    state.last[i, VALUE] = value
-    state.last[i, TOUCHED] = touched
+    state.last[i, at.KIND] = at.HINT_COLOR if is_color else at.HINT_RANK
+    state.last[i, at.TARGET] = target
+    state.last[i, at.VALUE] = value
+    state.last[i, at.TOUCHED] = touched
 
 
 @kernel
@@ -255,8 +228,8 @@ def apply_action(state, i, seat, action):
     colors, ranks = state.fireworks.shape[1], rank_count(state)
     for column in range(state.last.shape[1]):
         state.last[i, column] = 0
-    state.last[i, ACTOR] = seat
-    state.last[i, ACTION] = action
+    state.last[i, at.ACTOR] = seat
+    state.last[i, at.ACTION] = action
     hint = action - 2 * hand
     if action < hand:
         discard_card(state, i, seat, action)
@@ -273,12 +246,12 @@ def apply_action(state, i, seat, action):
 def end_reason(state, i):
     """Why the game is over after a move, or RUNNING; the order of the tests is the rule."""
     if int(state.lives[i]) == 0:
-        return BOMB
+        return at.BOMB
     if fireworks_sum(state, i) == state.discards.shape[1]:
-        return PERFECT
+        return at.PERFECT
     if int(state.turns_left[i]) <= 0:
-        return DECK_OUT
-    return RUNNING
+        return at.DECK_OUT
+    return at.RUNNING
 
 
 @kernel
@@ -292,16 +265,16 @@ def step(state, i, action):
         state.turns_left[i] -= 1
     apply_action(state, i, seat, int(action))
     end = end_reason(state, i)
-    drew = int(state.last[i, KIND]) == PLAY or int(state.last[i, KIND]) == DISCARD
-    if drew and deck_left(state, i) > 0 and (end == RUNNING or int(state.setup[i, TERMINAL_DEAL])):
+    drew = int(state.last[i, at.KIND]) == at.PLAY or int(state.last[i, at.KIND]) == at.DISCARD
+    if drew and deck_left(state, i) > 0 and (end == at.RUNNING or int(state.setup[i, at.TERMINAL_DEAL])):
         deal_card(state, i, seat)
     after = fireworks_sum(state, i)
     # a bomb takes back all points: the reward is what was scored, negative
-    if end == BOMB and not int(state.setup[i, KEEP_BOMB]):
+    if end == at.BOMB and not int(state.setup[i, at.KEEP_BOMB]):
         after = 0
     for s in range(players):
         state.rewards[i, s] = after - before
     state.turn[i] += 1
     state.to_move[i] = (seat + 1) % players
     state.end[i] = end
-    state.terminated[i] = end != RUNNING
+    state.terminated[i] = end != at.RUNNING

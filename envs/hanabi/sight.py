@@ -6,32 +6,12 @@ from dataclasses import dataclass
 
 from ludory.envs import State
 
-from .state import (
-    ACTOR,
-    BOMB,
-    CARD,
-    COLOR_KNOWN,
-    DECK_OUT,
-    DISCARD,
-    HINT_COLOR,
-    HINT_RANK,
-    KIND,
-    NO_MOVE,
-    PERFECT,
-    PLAY,
-    RANK_KNOWN,
-    SCORED,
-    SLOT,
-    TARGET,
-    TOKEN,
-    TOUCHED,
-    VALUE,
-)
+from . import state as at
 from .variants import HanabiOptions
 
 LETTERS = "RYGWB"
 COLOR_NAMES = ("red", "yellow", "green", "white", "blue")
-END_WORDS = {BOMB: "all lives are lost", PERFECT: "all stacks are complete", DECK_OUT: "the deck ran out"}
+END_WORDS = {at.BOMB: "all lives are lost", at.PERFECT: "all stacks are complete", at.DECK_OUT: "the deck ran out"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +86,8 @@ def look(options: HanabiOptions, state: State, i: int, seat: int | None) -> Hana
 
 def _hand(options: HanabiOptions, state: State, i: int, holder: int, hidden: bool) -> tuple[SeenCard, ...]:
     last = [int(value) for value in state.last[i]]
-    hinted = last[KIND] in (HINT_COLOR, HINT_RANK) and last[TARGET] == holder
-    touched = last[TOUCHED] if hinted else 0
+    hinted = last[at.KIND] in (at.HINT_COLOR, at.HINT_RANK) and last[at.TARGET] == holder
+    touched = last[at.TOUCHED] if hinted else 0
     return tuple(
         _card(options, state, i, holder, slot, hidden, bool(touched >> slot & 1))
         for slot in range(int(state.held[i, holder]))
@@ -124,8 +104,8 @@ def _card(
         card=None if hidden else divmod(int(state.hands[i, holder, slot]), options.ranks),
         colors=colors,
         ranks=ranks,
-        told_color=colors.index(True) if flags & COLOR_KNOWN else None,
-        told_rank=ranks.index(True) if flags & RANK_KNOWN else None,
+        told_color=colors.index(True) if flags & at.COLOR_KNOWN else None,
+        told_rank=ranks.index(True) if flags & at.RANK_KNOWN else None,
         touched=touched,
     )
 
@@ -137,14 +117,14 @@ def _members(bits: int, size: int) -> tuple[bool, ...]:
 def last_move(options: HanabiOptions, state: State, i: int) -> str:
     """The last move of game `i` in words, with the card that it revealed; "" before the first."""
     last = [int(value) for value in state.last[i]]
-    if last[KIND] == NO_MOVE:
+    if last[at.KIND] == at.NO_MOVE:
         return ""
-    who = f"seat {last[ACTOR]}"
-    if last[KIND] in (PLAY, DISCARD):
-        color, rank = divmod(last[CARD], options.ranks)
-        verb = "discarded" if last[KIND] == DISCARD else "played" if last[SCORED] else "misplayed"
-        result = ", a hint is back" if last[TOKEN] else ", a life is lost" if verb == "misplayed" else ""
-        return f"{who} {verb} {LETTERS[color]}{rank + 1} from slot {last[SLOT] + 1}{result}"
-    value = COLOR_NAMES[last[VALUE]] if last[KIND] == HINT_COLOR else f"rank {last[VALUE] + 1}"
-    slots = [str(slot + 1) for slot in range(options.hand_size) if last[TOUCHED] >> slot & 1]
-    return f"{who} told seat {last[TARGET]} {value}: slot{'s' if len(slots) > 1 else ''} {', '.join(slots)}"
+    who = f"seat {last[at.ACTOR]}"
+    if last[at.KIND] in (at.PLAY, at.DISCARD):
+        color, rank = divmod(last[at.CARD], options.ranks)
+        verb = "discarded" if last[at.KIND] == at.DISCARD else "played" if last[at.SCORED] else "misplayed"
+        result = ", a hint is back" if last[at.TOKEN] else ", a life is lost" if verb == "misplayed" else ""
+        return f"{who} {verb} {LETTERS[color]}{rank + 1} from slot {last[at.SLOT] + 1}{result}"
+    value = COLOR_NAMES[last[at.VALUE]] if last[at.KIND] == at.HINT_COLOR else f"rank {last[at.VALUE] + 1}"
+    slots = [str(slot + 1) for slot in range(options.hand_size) if last[at.TOUCHED] >> slot & 1]
+    return f"{who} told seat {last[at.TARGET]} {value}: slot{'s' if len(slots) > 1 else ''} {', '.join(slots)}"

@@ -14,154 +14,10 @@ import numpy as np
 
 from ludory.envs import ObservationSpec, batch_kernel, flat_segments
 
-from .columns import (
-    ABILITY_ID,
-    CAN_SWITCH_AT,
-    ENTITY_PARTS,
-    ENTITY_SIZE,
-    FLAG_FIELDS,
-    FOES_SEEN_AT,
-    FORCED_AT,
-    GENERATION_AT,
-    IDS,
-    ITEM_ID,
-    LAST_MOVE_ID,
-    MOVE_ACCURACY,
-    MOVE_DAMAGE,
-    MOVE_DISABLED,
-    MOVE_EFFECTIVENESS,
-    MOVE_FLAGS,
-    MOVE_IDS_AT,
-    MOVE_IMMUNE,
-    MOVE_KNOWN,
-    MOVE_LEGAL,
-    MOVE_NUMBERS,
-    MOVE_PHYSICAL,
-    MOVE_POWER,
-    MOVE_PP,
-    MOVE_PRIORITY,
-    MOVE_SAME_TYPE,
-    MOVE_SPECIAL,
-    MOVE_STATUS,
-    MOVES_AT,
-    MOVES_ID,
-    OFFERED_AT,
-    POKEMON,
-    POKEMON_ACTIVE,
-    POKEMON_AT,
-    POKEMON_BASE_STATS,
-    POKEMON_BEST,
-    POKEMON_BEST_AGAINST,
-    POKEMON_EXISTS,
-    POKEMON_FAINTED,
-    POKEMON_FEMALE,
-    POKEMON_FIELD_TURNS,
-    POKEMON_GIMMICK,
-    POKEMON_HAZARDS,
-    POKEMON_HP,
-    POKEMON_HP_EXACT,
-    POKEMON_ITEM_LOST,
-    POKEMON_KNOWN_MOVES,
-    POKEMON_LEVEL,
-    POKEMON_MALE,
-    POKEMON_MAYBE_TRAPPED,
-    POKEMON_NUMBERS,
-    POKEMON_SEEN,
-    POKEMON_STAGES,
-    POKEMON_STATS,
-    POKEMON_STATUS_TURNS,
-    POKEMON_TERASTALLIZED,
-    POKEMON_TRANSFORMED,
-    POKEMON_TRAPPED,
-    PREVIEW_AT,
-    REDECISION_AT,
-    ROOMS_AT,
-    SEAT_AT,
-    SIDE_NUMBERS,
-    SIDES_AT,
-    SPECIES_ID,
-    SPENT_AT,
-    STATUS_ID,
-    TEAM_SIZES_AT,
-    TERA_ID,
-    TERRAIN_AT,
-    TERRAIN_TURNS_AT,
-    TURN_AT,
-    TYPE_1_ID,
-    TYPE_2_ID,
-    UNFAINTED_AT,
-    VOLATILE_AT,
-    VOLATILE_NUMBERS,
-    WAIT_AT,
-    WEATHER_AT,
-    WEATHER_TURNS_AT,
-)
+from . import columns as col
 from .dex import SPECIAL, STATUS, TARGETS, dex
 from .tracker import Tracker
-from .tracker.layout import (
-    ABILITY,
-    ACTIVE,
-    ACTIVE_ROW,
-    CHOICE_LOCK,
-    DISABLED_MOVE,
-    EXISTS,
-    FAINTED,
-    FIELD_TURNS,
-    FORCED,
-    GENDER,
-    GENERATION,
-    GIMMICK,
-    HP,
-    HP_EXACT,
-    HP_MAX,
-    ITEM,
-    ITEM_LOST,
-    LAST_MOVE,
-    LEVEL,
-    MAYBE_TRAPPED,
-    MENU,
-    MENU_DISABLED,
-    MENU_PP,
-    MENU_PP_MAX,
-    MOVES,
-    NUM_MOVES,
-    NUM_TEMPORARY,
-    OFFERED,
-    PERISH,
-    PP,
-    PP_MAX,
-    PREVIEW,
-    PROTECT,
-    ROOM,
-    ROW,
-    SEAT,
-    SEEN,
-    SIDE,
-    SIDE_SIZE,
-    SPECIES,
-    SPENT,
-    SPIKES,
-    STAGES,
-    STATS,
-    STATUS_TURNS,
-    TEAM_SIZE,
-    TEMPORARY,
-    TERA,
-    TERASTALLIZED,
-    TERRAIN,
-    TERRAIN_TURNS,
-    TOXIC_SPIKES,
-    TRANSFORMED,
-    TRAPPED,
-    TURN,
-    TYPE_1,
-    TYPE_2,
-    VOLATILE,
-    VOLATILE_SIZE,
-    WAITING,
-    WEATHER,
-    WEATHER_TURNS,
-)  # fmt: skip
+from .tracker import layout as seen
 from .tracker.layout import STATUS as TRACKED_STATUS
 from .vocab import vocabulary
 
@@ -173,7 +29,7 @@ TYPES = 20
 """Places of a multi-hot of types: unknown, then all."""
 STATUSES = 8
 """Places of a one-hot of statuses: unknown, healthy, then all."""
-FLAT_SIZE = ENTITY_SIZE - POKEMON_AT + POKEMON * (TYPES + STATUSES)
+FLAT_SIZE = col.ENTITY_SIZE - col.POKEMON_AT + col.POKEMON * (TYPES + STATUSES)
 SEED41_PARTS = {
     "turn": 1, "active_species_id": 1, "active_hp": 1, "active_status": 1, "team_hp": 6, "team_status": 6, "team_fainted": 6,
     "opp_active_species_id": 1, "opp_active_hp": 1, "opp_team_revealed": 6, "weather_id": 1, "terrain_id": 1, "stealth_rock": 1,
@@ -194,13 +50,15 @@ _LEVITATE, _MAGIC_GUARD, _BOOTS, _BALLOON, _BAND, _SPECS, _SCARF, _FLYING, _ROCK
 
 def entity_spec() -> ObservationSpec:
     """Shape and segments of `entity`. Ids reach 1,518; all other numbers lie in [-1, 1]."""
-    return ObservationSpec("entity", (ENTITY_SIZE,), "float32", flat_segments(ENTITY_PARTS), -1.0, _largest_id())
+    return ObservationSpec(
+        "entity", (col.ENTITY_SIZE,), "float32", flat_segments(col.ENTITY_PARTS), -1.0, _largest_id()
+    )
 
 
 def flat_spec() -> ObservationSpec:
     """Shape and segments of `flat`: `entity` without ids, then types and statuses of the twelve Pokémon as bits."""
-    parts = {name: size for name, size in ENTITY_PARTS.items() if not name.endswith("ids")}
-    segments = flat_segments(parts | {"types_and_statuses": POKEMON * (TYPES + STATUSES)})
+    parts = {name: size for name, size in col.ENTITY_PARTS.items() if not name.endswith("ids")}
+    segments = flat_segments(parts | {"types_and_statuses": col.POKEMON * (TYPES + STATUSES)})
     return ObservationSpec("flat", (FLAT_SIZE,), "float32", segments, -1.0, 1.0)
 
 
@@ -219,7 +77,7 @@ def _tables(gen: int) -> tuple[Array, Array, Array, Array]:
     table = dex(gen)
     aimed = np.array([name not in _UNAIMED for name in TARGETS])[table.move_target]
     hazard = table.move_hazard_set | table.move_hazard_clear
-    flags = [hazard if name == "hazard" else getattr(table, f"move_{name}") > 0 for name in FLAG_FIELDS]
+    flags = [hazard if name == "hazard" else getattr(table, f"move_{name}") > 0 for name in col.FLAG_FIELDS]
     columns = [
         table.move_type,
         table.move_category,
@@ -269,13 +127,13 @@ def _write_entity(
     special: Array,
 ) -> None:
     out[:] = 0
-    for row in range(POKEMON):
-        if v[row * ROW + EXISTS]:
+    for row in range(col.POKEMON):
+        if v[row * seen.ROW + seen.EXISTS]:
             _write_ids(v, row, alpha, out)
             _write_pokemon(v, row, out, stats, chart, special)
         else:
             # 1 is "none" in every vocabulary: there is no Pokémon
-            out[row * IDS : row * IDS + IDS] = 1
+            out[row * col.IDS : row * col.IDS + col.IDS] = 1
     for side in range(2):
         _write_volatile(v, side, out, special)
     _write_moves(v, mask, alpha, out, moves, chart)
@@ -290,9 +148,9 @@ def _clip(value: float) -> float:
 @batch_kernel
 def _write_known_moves(v: Array, start: int, alpha: bool, out: Array, at: int, rest: int) -> int:
     """Ids of the moves that a Pokémon has now, then `rest`; returns how many are known."""
-    block, count = MOVES, v[start + NUM_MOVES]
-    if v[start + NUM_TEMPORARY]:
-        block, count = TEMPORARY, v[start + NUM_TEMPORARY]
+    block, count = seen.MOVES, v[start + seen.NUM_MOVES]
+    if v[start + seen.NUM_TEMPORARY]:
+        block, count = seen.TEMPORARY, v[start + seen.NUM_TEMPORARY]
     for k in range(4):
         # own moves that are not there are "none", those of the foe "unknown"
         out[at + k] = v[start + block + k] if k < count else rest
@@ -310,25 +168,27 @@ def _write_known_moves(v: Array, start: int, alpha: bool, out: Array, at: int, r
 
 @batch_kernel
 def _write_ids(v: Array, row: int, alpha: bool, out: Array) -> None:
-    start, at = row * ROW, row * IDS
-    out[at + SPECIES_ID] = v[start + SPECIES]
-    out[at + ABILITY_ID] = v[start + ABILITY]
-    out[at + ITEM_ID] = v[start + ITEM]
-    out[at + TYPE_1_ID] = v[start + TYPE_1]
-    out[at + TYPE_2_ID] = v[start + TYPE_2]
-    out[at + TERA_ID] = v[start + TERA]
-    out[at + STATUS_ID] = v[start + TRACKED_STATUS]
-    out[at + LAST_MOVE_ID] = v[start + LAST_MOVE]
-    own = row < 6 and v[start + NUM_MOVES] > 0 and v[start + STATS] > 0  # a request has named all of its moves
-    _write_known_moves(v, start, alpha, out, at + MOVES_ID, 1 if own else 0)
+    start, at = row * seen.ROW, row * col.IDS
+    out[at + col.SPECIES_ID] = v[start + seen.SPECIES]
+    out[at + col.ABILITY_ID] = v[start + seen.ABILITY]
+    out[at + col.ITEM_ID] = v[start + seen.ITEM]
+    out[at + col.TYPE_1_ID] = v[start + seen.TYPE_1]
+    out[at + col.TYPE_2_ID] = v[start + seen.TYPE_2]
+    out[at + col.TERA_ID] = v[start + seen.TERA]
+    out[at + col.STATUS_ID] = v[start + TRACKED_STATUS]
+    out[at + col.LAST_MOVE_ID] = v[start + seen.LAST_MOVE]
+    own = (
+        row < 6 and v[start + seen.NUM_MOVES] > 0 and v[start + seen.STATS] > 0
+    )  # a request has named all of its moves
+    _write_known_moves(v, start, alpha, out, at + col.MOVES_ID, 1 if own else 0)
 
 
 @batch_kernel
 def _best(v: Array, attacker: int, defender: int, chart: Array) -> float:
     """Multiplier of the attacker's best own type on the defender."""
     best = 0.0
-    one, two = v[defender + TYPE_1], v[defender + TYPE_2]
-    for offset in (TYPE_1, TYPE_2):
+    one, two = v[defender + seen.TYPE_1], v[defender + seen.TYPE_2]
+    for offset in (seen.TYPE_1, seen.TYPE_2):
         # 0 and 1 are "unknown" and "none"
         kind = v[attacker + offset]
         if kind > 1:
@@ -339,101 +199,101 @@ def _best(v: Array, attacker: int, defender: int, chart: Array) -> float:
 @batch_kernel
 def _hazards(v: Array, row: int, chart: Array, special: Array) -> float:
     """Share of hp that entry hazards would take."""
-    start, side = row * ROW, SIDE + (row // 6) * SIDE_SIZE
+    start, side = row * seen.ROW, seen.SIDE + (row // 6) * seen.SIDE_SIZE
     # Heavy-Duty Boots, Magic Guard
-    if v[start + ITEM] == special[_BOOTS] or v[start + ABILITY] == special[_MAGIC_GUARD]:
+    if v[start + seen.ITEM] == special[_BOOTS] or v[start + seen.ABILITY] == special[_MAGIC_GUARD]:
         return 0.0
-    one, two = v[start + TYPE_1], v[start + TYPE_2]
+    one, two = v[start + seen.TYPE_1], v[start + seen.TYPE_2]
     share = 0.0
     if v[side]:
         # Stealth Rock takes an eighth, times how well rock fares
         share += chart[special[_ROCK], one] * chart[special[_ROCK], two] / 8
-    flies = one == special[_FLYING] or two == special[_FLYING] or v[start + ABILITY] == special[_LEVITATE]
-    flies = flies or v[start + ITEM] == special[_BALLOON]
+    flies = one == special[_FLYING] or two == special[_FLYING] or v[start + seen.ABILITY] == special[_LEVITATE]
+    flies = flies or v[start + seen.ITEM] == special[_BALLOON]
     # gravity brings everybody down
-    if v[side + SPIKES] and (not flies or v[ROOM + 1]):
+    if v[side + seen.SPIKES] and (not flies or v[seen.ROOM + 1]):
         # 1/8, 1/6 and 1/4 for one to three layers of Spikes
-        share += 1 / (10 - 2 * v[side + SPIKES])
+        share += 1 / (10 - 2 * v[side + seen.SPIKES])
     return min(1.0, share)
 
 
 @batch_kernel
 def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, special: Array) -> None:
-    start, at = row * ROW, POKEMON_AT + row * POKEMON_NUMBERS
-    out[at + POKEMON_EXISTS] = 1
-    out[at + POKEMON_SEEN] = v[start + SEEN]
-    out[at + POKEMON_ACTIVE] = v[start + ACTIVE]
-    out[at + POKEMON_FAINTED] = v[start + FAINTED]
+    start, at = row * seen.ROW, col.POKEMON_AT + row * col.POKEMON_NUMBERS
+    out[at + col.POKEMON_EXISTS] = 1
+    out[at + col.POKEMON_SEEN] = v[start + seen.SEEN]
+    out[at + col.POKEMON_ACTIVE] = v[start + seen.ACTIVE]
+    out[at + col.POKEMON_FAINTED] = v[start + seen.FAINTED]
     # in hp where it is known exactly, else in percent; as a share it is the same
-    out[at + POKEMON_HP] = _clip(v[start + HP] / max(1, v[start + HP_MAX]))
-    out[at + POKEMON_HP_EXACT] = v[start + HP_EXACT]
-    out[at + POKEMON_LEVEL] = _clip(v[start + LEVEL] / 100)
+    out[at + col.POKEMON_HP] = _clip(v[start + seen.HP] / max(1, v[start + seen.HP_MAX]))
+    out[at + col.POKEMON_HP_EXACT] = v[start + seen.HP_EXACT]
+    out[at + col.POKEMON_LEVEL] = _clip(v[start + seen.LEVEL] / 100)
     for k in range(6):
-        out[at + POKEMON_BASE_STATS + k] = _clip(stats[v[start + SPECIES], k])
-        out[at + POKEMON_STATS + k] = _clip(v[start + STATS + k] / 500)
+        out[at + col.POKEMON_BASE_STATS + k] = _clip(stats[v[start + seen.SPECIES], k])
+        out[at + col.POKEMON_STATS + k] = _clip(v[start + seen.STATS + k] / 500)
     for k in range(7):
-        out[at + POKEMON_STAGES + k] = v[start + STAGES + k] / 6
-    out[at + POKEMON_STATUS_TURNS] = _clip(max(0, v[start + STATUS_TURNS]) / 8)
-    out[at + POKEMON_FIELD_TURNS] = _clip(v[start + FIELD_TURNS] / 8)
-    if row < 6 and v[start + ACTIVE]:
-        out[at + POKEMON_TRAPPED] = v[TRAPPED]
+        out[at + col.POKEMON_STAGES + k] = v[start + seen.STAGES + k] / 6
+    out[at + col.POKEMON_STATUS_TURNS] = _clip(max(0, v[start + seen.STATUS_TURNS]) / 8)
+    out[at + col.POKEMON_FIELD_TURNS] = _clip(v[start + seen.FIELD_TURNS] / 8)
+    if row < 6 and v[start + seen.ACTIVE]:
+        out[at + col.POKEMON_TRAPPED] = v[seen.TRAPPED]
         # only the own active one: requests say nothing of the foe
-        out[at + POKEMON_MAYBE_TRAPPED] = v[MAYBE_TRAPPED]
-    out[at + POKEMON_TERASTALLIZED] = v[start + TERASTALLIZED]
-    out[at + POKEMON_GIMMICK] = v[start + GIMMICK]
-    out[at + POKEMON_TRANSFORMED] = v[start + TRANSFORMED]
-    out[at + POKEMON_ITEM_LOST] = v[start + ITEM_LOST]
-    count = v[start + NUM_TEMPORARY]
-    out[at + POKEMON_KNOWN_MOVES] = (count if count else v[start + NUM_MOVES]) / 4
-    out[at + POKEMON_MALE] = v[start + GENDER] == 1
-    out[at + POKEMON_FEMALE] = v[start + GENDER] == 2
-    if v[start + SPECIES] == 0:
+        out[at + col.POKEMON_MAYBE_TRAPPED] = v[seen.MAYBE_TRAPPED]
+    out[at + col.POKEMON_TERASTALLIZED] = v[start + seen.TERASTALLIZED]
+    out[at + col.POKEMON_GIMMICK] = v[start + seen.GIMMICK]
+    out[at + col.POKEMON_TRANSFORMED] = v[start + seen.TRANSFORMED]
+    out[at + col.POKEMON_ITEM_LOST] = v[start + seen.ITEM_LOST]
+    count = v[start + seen.NUM_TEMPORARY]
+    out[at + col.POKEMON_KNOWN_MOVES] = (count if count else v[start + seen.NUM_MOVES]) / 4
+    out[at + col.POKEMON_MALE] = v[start + seen.GENDER] == 1
+    out[at + col.POKEMON_FEMALE] = v[start + seen.GENDER] == 2
+    if v[start + seen.SPECIES] == 0:
         return
-    out[at + POKEMON_HAZARDS] = _hazards(v, row, chart, special)
+    out[at + col.POKEMON_HAZARDS] = _hazards(v, row, chart, special)
     # unknown species have no types to compare with
-    opposing = v[ACTIVE_ROW + (1 if row < 6 else 0)]
+    opposing = v[seen.ACTIVE_ROW + (1 if row < 6 else 0)]
     if opposing >= 0:
-        out[at + POKEMON_BEST] = _best(v, start, opposing * ROW, chart) / 4
-        out[at + POKEMON_BEST_AGAINST] = _best(v, opposing * ROW, start, chart) / 4
+        out[at + col.POKEMON_BEST] = _best(v, start, opposing * seen.ROW, chart) / 4
+        out[at + col.POKEMON_BEST_AGAINST] = _best(v, opposing * seen.ROW, start, chart) / 4
 
 
 @batch_kernel
 def _write_volatile(v: Array, side: int, out: Array, special: Array) -> None:
-    start, at = VOLATILE + side * VOLATILE_SIZE, VOLATILE_AT + side * VOLATILE_NUMBERS
-    for k in range(VOLATILE_NUMBERS):
+    start, at = seen.VOLATILE + side * seen.VOLATILE_SIZE, col.VOLATILE_AT + side * col.VOLATILE_NUMBERS
+    for k in range(col.VOLATILE_NUMBERS):
         # counters up to 3; the other columns are flags
-        out[at + k] = _clip(v[start + k] / 3 if k in (PERISH, PROTECT) else v[start + k])
-    active = v[ACTIVE_ROW + side] * ROW
-    if active >= 0 and not v[active + FAINTED] and v[active + LAST_MOVE] > 1 and not v[active + GIMMICK]:
-        item = v[active + ITEM]
+        out[at + k] = _clip(v[start + k] / 3 if k in (seen.PERISH, seen.PROTECT) else v[start + k])
+    active = v[seen.ACTIVE_ROW + side] * seen.ROW
+    if active >= 0 and not v[active + seen.FAINTED] and v[active + seen.LAST_MOVE] > 1 and not v[active + seen.GIMMICK]:
+        item = v[active + seen.ITEM]
         # a Choice item locks into the last move, unless a gimmick is on
-        out[at + CHOICE_LOCK] = item == special[_BAND] or item == special[_SPECS] or item == special[_SCARF]
+        out[at + seen.CHOICE_LOCK] = item == special[_BAND] or item == special[_SPECS] or item == special[_SCARF]
 
 
 @batch_kernel
 def _write_moves(v: Array, mask: Array, alpha: bool, out: Array, moves: Array, chart: Array) -> None:
-    own, foe = v[ACTIVE_ROW] * ROW, v[ACTIVE_ROW + 1] * ROW
+    own, foe = v[seen.ACTIVE_ROW] * seen.ROW, v[seen.ACTIVE_ROW + 1] * seen.ROW
     # rows 0 to 3: the own menu, as it can be chosen from; rows 4 to 7: what is known of the foe's moves
     for k in range(4):
-        out[MOVE_IDS_AT + k] = v[MENU + k]
-        at = MOVES_AT + k * MOVE_NUMBERS
+        out[col.MOVE_IDS_AT + k] = v[seen.MENU + k]
+        at = col.MOVES_AT + k * col.MOVE_NUMBERS
         # 1: no such place in the menu
-        if v[MENU + k] != 1:
-            out[at + MOVE_LEGAL] = mask[k]
-            out[at + MOVE_DISABLED] = v[MENU + MENU_DISABLED + k]
-            out[at + MOVE_PP] = _clip(v[MENU + MENU_PP + k] / max(1, v[MENU + MENU_PP_MAX + k]))
-            _write_move(v, v[MENU + k], own, foe, out, at, moves, chart)
+        if v[seen.MENU + k] != 1:
+            out[at + col.MOVE_LEGAL] = mask[k]
+            out[at + col.MOVE_DISABLED] = v[seen.MENU + seen.MENU_DISABLED + k]
+            out[at + col.MOVE_PP] = _clip(v[seen.MENU + seen.MENU_PP + k] / max(1, v[seen.MENU + seen.MENU_PP_MAX + k]))
+            _write_move(v, v[seen.MENU + k], own, foe, out, at, moves, chart)
     if foe < 0:
         return
-    count = _write_known_moves(v, foe, alpha, out, MOVE_IDS_AT + 4, 0)
-    block = TEMPORARY if v[foe + NUM_TEMPORARY] else MOVES
-    disabled = v[VOLATILE + VOLATILE_SIZE + DISABLED_MOVE]
+    count = _write_known_moves(v, foe, alpha, out, col.MOVE_IDS_AT + 4, 0)
+    block = seen.TEMPORARY if v[foe + seen.NUM_TEMPORARY] else seen.MOVES
+    disabled = v[seen.VOLATILE + seen.VOLATILE_SIZE + seen.DISABLED_MOVE]
     for k in range(count):
-        move, at = int(out[MOVE_IDS_AT + 4 + k]), MOVES_AT + (4 + k) * MOVE_NUMBERS
-        out[at + MOVE_DISABLED] = move == disabled
+        move, at = int(out[col.MOVE_IDS_AT + 4 + k]), col.MOVES_AT + (4 + k) * col.MOVE_NUMBERS
+        out[at + col.MOVE_DISABLED] = move == disabled
         for place in range(foe + block, foe + block + 4):
             if v[place] == move:
-                out[at + MOVE_PP] = _clip(v[place + PP] / max(1, v[place + PP_MAX]))
+                out[at + col.MOVE_PP] = _clip(v[place + seen.PP] / max(1, v[place + seen.PP_MAX]))
         _write_move(v, move, foe, own, out, at, moves, chart)
 
 
@@ -446,62 +306,62 @@ def _write_move(v: Array, move: int, user: int, target: int, out: Array, at: int
     effectiveness = 1.0
     if target >= 0 and moves[move, _AIMED]:
         # what is aimed at the field or the user has no effectiveness
-        effectiveness = chart[kind, v[target + TYPE_1]] * chart[kind, v[target + TYPE_2]]
-    same = user >= 0 and (v[user + TYPE_1] == kind or v[user + TYPE_2] == kind)
-    out[at + MOVE_KNOWN] = 1
-    out[at + MOVE_POWER] = _clip(power / 150)
-    out[at + MOVE_ACCURACY] = moves[move, _ACCURACY]
-    out[at + MOVE_PRIORITY] = _clip(moves[move, _PRIORITY] / 5)
-    out[at + MOVE_PHYSICAL] = category == 0
-    out[at + MOVE_SPECIAL] = category == SPECIAL
-    out[at + MOVE_STATUS] = category == STATUS
-    out[at + MOVE_SAME_TYPE] = same
-    out[at + MOVE_EFFECTIVENESS] = _clip(effectiveness / 4)
-    out[at + MOVE_IMMUNE] = effectiveness == 0
+        effectiveness = chart[kind, v[target + seen.TYPE_1]] * chart[kind, v[target + seen.TYPE_2]]
+    same = user >= 0 and (v[user + seen.TYPE_1] == kind or v[user + seen.TYPE_2] == kind)
+    out[at + col.MOVE_KNOWN] = 1
+    out[at + col.MOVE_POWER] = _clip(power / 150)
+    out[at + col.MOVE_ACCURACY] = moves[move, _ACCURACY]
+    out[at + col.MOVE_PRIORITY] = _clip(moves[move, _PRIORITY] / 5)
+    out[at + col.MOVE_PHYSICAL] = category == 0
+    out[at + col.MOVE_SPECIAL] = category == SPECIAL
+    out[at + col.MOVE_STATUS] = category == STATUS
+    out[at + col.MOVE_SAME_TYPE] = same
+    out[at + col.MOVE_EFFECTIVENESS] = _clip(effectiveness / 4)
+    out[at + col.MOVE_IMMUNE] = effectiveness == 0
     # a rough expectation of the damage; 600 is 150 times an effectiveness of 4
-    out[at + MOVE_DAMAGE] = _clip(power * moves[move, _ACCURACY] * (1.5 if same else 1.0) * effectiveness / 600)
-    for k in range(len(FLAG_FIELDS)):
-        out[at + MOVE_FLAGS + k] = moves[move, _FLAGS + k]
+    out[at + col.MOVE_DAMAGE] = _clip(power * moves[move, _ACCURACY] * (1.5 if same else 1.0) * effectiveness / 600)
+    for k in range(len(col.FLAG_FIELDS)):
+        out[at + col.MOVE_FLAGS + k] = moves[move, _FLAGS + k]
 
 
 @batch_kernel
 def _write_field(v: Array, mask: Array, wait: bool, redecision: bool, out: Array) -> None:
-    out[WEATHER_AT + v[WEATHER]] = 1
-    out[WEATHER_TURNS_AT] = _clip(v[WEATHER_TURNS] / 8)
-    out[TERRAIN_AT + v[TERRAIN]] = 1
-    out[TERRAIN_TURNS_AT] = _clip(v[TERRAIN_TURNS] / 8)
+    out[col.WEATHER_AT + v[seen.WEATHER]] = 1
+    out[col.WEATHER_TURNS_AT] = _clip(v[seen.WEATHER_TURNS] / 8)
+    out[col.TERRAIN_AT + v[seen.TERRAIN]] = 1
+    out[col.TERRAIN_TURNS_AT] = _clip(v[seen.TERRAIN_TURNS] / 8)
     for k in range(4):
-        out[ROOMS_AT + k] = v[ROOM + k]
+        out[col.ROOMS_AT + k] = v[seen.ROOM + k]
     for side in range(2):
-        start, to = SIDE + side * SIDE_SIZE, SIDES_AT + SIDE_NUMBERS * side
-        for k in range(SIDE_NUMBERS):
+        start, to = seen.SIDE + side * seen.SIDE_SIZE, col.SIDES_AT + col.SIDE_NUMBERS * side
+        for k in range(col.SIDE_NUMBERS):
             out[to + k] = v[start + k] > 0
         # layers instead of flags
-        out[to + SPIKES] = v[start + SPIKES] / 3
-        out[to + TOXIC_SPIKES] = v[start + TOXIC_SPIKES] / 2
-    out[TURN_AT] = _clip(v[TURN] / 100)
-    out[GENERATION_AT] = v[GENERATION] / 9
-    out[PREVIEW_AT] = v[PREVIEW]
-    out[FORCED_AT] = v[FORCED]
-    out[WAIT_AT] = wait or v[WAITING]
-    out[REDECISION_AT] = redecision
+        out[to + seen.SPIKES] = v[start + seen.SPIKES] / 3
+        out[to + seen.TOXIC_SPIKES] = v[start + seen.TOXIC_SPIKES] / 2
+    out[col.TURN_AT] = _clip(v[seen.TURN] / 100)
+    out[col.GENERATION_AT] = v[seen.GENERATION] / 9
+    out[col.PREVIEW_AT] = v[seen.PREVIEW]
+    out[col.FORCED_AT] = v[seen.FORCED]
+    out[col.WAIT_AT] = wait or v[seen.WAITING]
+    out[col.REDECISION_AT] = redecision
     for k in range(4):
-        out[OFFERED_AT + k] = v[OFFERED + k]
-        out[SPENT_AT + k] = v[SPENT + 4 + k]
-    for row in range(POKEMON):
-        start = row * ROW
-        if v[start + EXISTS]:
+        out[col.OFFERED_AT + k] = v[seen.OFFERED + k]
+        out[col.SPENT_AT + k] = v[seen.SPENT + 4 + k]
+    for row in range(col.POKEMON):
+        start = row * seen.ROW
+        if v[start + seen.EXISTS]:
             # two entries, one for each side
-            out[UNFAINTED_AT + row // 6] += (1 - v[start + FAINTED]) / 6
+            out[col.UNFAINTED_AT + row // 6] += (1 - v[start + seen.FAINTED]) / 6
             if row >= 6:
-                out[FOES_SEEN_AT] += v[start + SEEN] / 6
-    out[TEAM_SIZES_AT] = v[TEAM_SIZE] / 6
-    out[TEAM_SIZES_AT + 1] = v[TEAM_SIZE + 1] / 6
+                out[col.FOES_SEEN_AT] += v[start + seen.SEEN] / 6
+    out[col.TEAM_SIZES_AT] = v[seen.TEAM_SIZE] / 6
+    out[col.TEAM_SIZES_AT + 1] = v[seen.TEAM_SIZE + 1] / 6
     # actions 4 to 9 are switches
     for action in range(4, 10):
         if mask[action]:
-            out[CAN_SWITCH_AT] = 1
-    out[SEAT_AT] = v[SEAT]
+            out[col.CAN_SWITCH_AT] = 1
+    out[col.SEAT_AT] = v[seen.SEAT]
 
 
 def flat_of_entity(entity: Array) -> Array:
@@ -511,10 +371,10 @@ def flat_of_entity(entity: Array) -> Array:
     then all six).
     """
     shape = entity.shape[:-1]
-    ids = entity[..., :MOVE_IDS_AT].reshape(*shape, POKEMON, IDS).astype(np.intp)
+    ids = entity[..., : col.MOVE_IDS_AT].reshape(*shape, col.POKEMON, col.IDS).astype(np.intp)
     types = np.arange(1, TYPES + 1)
-    bits = np.zeros((*shape, POKEMON, TYPES + STATUSES), np.float32)
-    for column in (TYPE_1_ID, TYPE_2_ID):
+    bits = np.zeros((*shape, col.POKEMON, TYPES + STATUSES), np.float32)
+    for column in (col.TYPE_1_ID, col.TYPE_2_ID):
         bits[..., :TYPES] += np.where(
             # an unknown type has a place of its own; 1, "none", has none
             ids[..., column, None] == 0,
@@ -522,23 +382,31 @@ def flat_of_entity(entity: Array) -> Array:
             (ids[..., column, None] == types) & (types > 1),
         )
     np.minimum(bits, 1, out=bits)
-    bits[..., TYPES:] = ids[..., STATUS_ID, None] == np.arange(STATUSES)
-    return np.concatenate([entity[..., POKEMON_AT:], bits.reshape(*shape, -1)], axis=-1, dtype=np.float32)
+    bits[..., TYPES:] = ids[..., col.STATUS_ID, None] == np.arange(STATUSES)
+    return np.concatenate([entity[..., col.POKEMON_AT :], bits.reshape(*shape, -1)], axis=-1, dtype=np.float32)
 
 
 def write_seed41(tracker: Tracker, out: Array) -> None:
     """Write `seed41` as the tracker knows it into `out`, (41,) float32."""
     v = tracker.values
-    own, foe = (v[ACTIVE_ROW + side] * ROW for side in (0, 1))
-    values: list[float] = [v[TURN]]
+    own, foe = (v[seen.ACTIVE_ROW + side] * seen.ROW for side in (0, 1))
+    values: list[float] = [v[seen.TURN]]
     values += (
-        [v[own + SPECIES], v[own + HP] / max(1, v[own + HP_MAX]), v[own + TRACKED_STATUS]] if own >= 0 else [0, 0, 0]
+        [v[own + seen.SPECIES], v[own + seen.HP] / max(1, v[own + seen.HP_MAX]), v[own + TRACKED_STATUS]]
+        if own >= 0
+        else [0, 0, 0]
     )
-    rows = range(0, 6 * ROW, ROW)
-    values += [v[row + HP] / max(1, v[row + HP_MAX]) if v[row + EXISTS] else 0 for row in rows]
-    values += [v[row + TRACKED_STATUS] if v[row + EXISTS] else 0 for row in rows]
-    values += [v[row + FAINTED] for row in rows]
-    values += [v[foe + SPECIES], v[foe + HP] / max(1, v[foe + HP_MAX])] if foe >= 0 else [0, 0]
-    values += [v[6 * ROW + row + SEEN] for row in rows]
-    values += [v[WEATHER], v[TERRAIN], *v[SIDE : SIDE + 4], *v[SIDE + SIDE_SIZE : SIDE + SIDE_SIZE + 4], 0]
+    rows = range(0, 6 * seen.ROW, seen.ROW)
+    values += [v[row + seen.HP] / max(1, v[row + seen.HP_MAX]) if v[row + seen.EXISTS] else 0 for row in rows]
+    values += [v[row + TRACKED_STATUS] if v[row + seen.EXISTS] else 0 for row in rows]
+    values += [v[row + seen.FAINTED] for row in rows]
+    values += [v[foe + seen.SPECIES], v[foe + seen.HP] / max(1, v[foe + seen.HP_MAX])] if foe >= 0 else [0, 0]
+    values += [v[6 * seen.ROW + row + seen.SEEN] for row in rows]
+    values += [
+        v[seen.WEATHER],
+        v[seen.TERRAIN],
+        *v[seen.SIDE : seen.SIDE + 4],
+        *v[seen.SIDE + seen.SIDE_SIZE : seen.SIDE + seen.SIDE_SIZE + 4],
+        0,
+    ]
     out[:] = values

@@ -8,19 +8,8 @@ import numpy as np
 
 from ludory.envs import ObservationSpec, Segment, flat_segments, kernel
 
+from . import state as at
 from .options import SokobanOptions
-from .state import (
-    BOX,
-    BOX_ON_TARGET,
-    FLOOR,
-    HAS_BOX,
-    IS_TARGET,
-    IS_WALL,
-    PLAYER,
-    PLAYER_ON_TARGET,
-    TARGET,
-    WALL,
-)
 
 COLORS = np.array(
     [[0, 0, 0], [243, 248, 238], [254, 126, 125], [254, 95, 56], [142, 121, 56], [160, 212, 56], [219, 212, 56]],
@@ -37,7 +26,7 @@ def observation_spec(options: SokobanOptions) -> ObservationSpec:
         parts = flat_segments(dict.fromkeys(("walls", "targets", "boxes", "player"), cells))
         return ObservationSpec("planes", (4, rows, columns), "uint8", parts)
     if options.observation == "codes":
-        return ObservationSpec("codes", (rows, columns), "uint8", (Segment("codes", 0, cells),), 0, PLAYER_ON_TARGET)
+        return ObservationSpec("codes", (rows, columns), "uint8", (Segment("codes", 0, cells),), 0, at.PLAYER_ON_TARGET)
     shape, parts = (rows, columns, 3), (Segment("pixels", 0, 3 * cells),)
     return ObservationSpec("tiny_rgb", shape, "uint8", parts, 0, 255)
 
@@ -49,7 +38,7 @@ def observe_planes(state, i, seat, out):
         out.shape[0] // 4
     )  # not known to the compiler, which would unroll the loops before it could see that they are one
     for cell in range(cells):  # one plane after the other, without branches: the compiler works on many cells at once
-        out[cell] = state.cells[i, cell] & IS_WALL
+        out[cell] = state.cells[i, cell] & at.IS_WALL
     for cell in range(cells):
         out[cells + cell] = (state.cells[i, cell] >> 1) & 1
     for cell in range(cells):
@@ -61,13 +50,13 @@ def observe_planes(state, i, seat, out):
 def code_of(state, i, cell):
     """Code 0..6 of a cell."""
     bits = int(state.cells[i, cell])
-    if bits & IS_WALL:
-        return WALL
+    if bits & at.IS_WALL:
+        return at.WALL
     if cell == int(state.player[i]):
-        return PLAYER_ON_TARGET if bits & IS_TARGET else PLAYER
-    if bits & HAS_BOX:
-        return BOX_ON_TARGET if bits & IS_TARGET else BOX
-    return TARGET if bits & IS_TARGET else FLOOR
+        return at.PLAYER_ON_TARGET if bits & at.IS_TARGET else at.PLAYER
+    if bits & at.HAS_BOX:
+        return at.BOX_ON_TARGET if bits & at.IS_TARGET else at.BOX
+    return at.TARGET if bits & at.IS_TARGET else at.FLOOR
 
 
 @kernel

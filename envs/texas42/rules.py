@@ -8,43 +8,10 @@ With a fixed contract, which is only played, ids are tiles.
 
 from ludory.envs import begin_episode, draw, kernel
 
+from . import state as at
 from .auction import ask_declaration, clear_auction, declare, legal_bids, legal_declarations, place_bid
 from .bits import size
 from .options import MOST_ATTEMPTS
-from .state import (
-    ACTION,
-    ACTOR,
-    ALL_PASSED,
-    AS_IT_FALLS,
-    AUCTION,
-    BID,
-    BIDDER,
-    DEAL,
-    DECL,
-    DECLARE,
-    DECLARE_0,
-    EARLY_STOP,
-    FORMAT,
-    HAND_BID,
-    HAND_BIDDER,
-    LEADER,
-    MADE,
-    NOT_OVER,
-    NOTHING,
-    PLAY_0,
-    PLAYING,
-    POINTS_0,
-    POINTS_1,
-    POSITION,
-    REWARD,
-    SET,
-    SETTLED,
-    STAKE,
-    TARGET,
-    TRICK_POINTS,
-    WHOLE_MATCH,
-    WINNER,
-)
 from .tiles import COUNT, COUNTING, NELLO_HIGH, SEVENS, STRAIGHT
 from .trick import next_seat, playable, shown_not_held, suit_led, trick_points, trick_size, trick_winner
 
@@ -98,8 +65,8 @@ def begin_game(state, i):
     # options hold for one reset
     given = int(state.given[i])
     begin_episode(state, i)
-    state.given[i] = NOTHING
-    if given != POSITION:
+    state.given[i] = at.NOTHING
+    if given != at.POSITION:
         for column in range(state.last.shape[1]):
             state.last[i, column] = -1
         for team in range(2):
@@ -107,9 +74,9 @@ def begin_game(state, i):
         state.attempt[i] = 0
         state.terminated[i] = False
         state.truncated[i] = False
-        if given != DEAL:
+        if given != at.DEAL:
             shuffle(state, i)
-    return given == POSITION
+    return given == at.POSITION
 
 
 @kernel
@@ -134,11 +101,11 @@ def contract_column(state, i, column):
 def reset_play(state, i):
     """Draw what reset options leave open; the contract is fixed."""
     # read in any case, so that given values do not outlast this reset
-    decl, bid = contract_column(state, i, DECL), contract_column(state, i, BID)
-    bidder = contract_column(state, i, BIDDER)
-    leader = contract_column(state, i, LEADER)
-    points_0 = contract_column(state, i, POINTS_0)
-    points_1 = contract_column(state, i, POINTS_1)
+    decl, bid = contract_column(state, i, at.DECL), contract_column(state, i, at.BID)
+    bidder = contract_column(state, i, at.BIDDER)
+    leader = contract_column(state, i, at.LEADER)
+    points_0 = contract_column(state, i, at.POINTS_0)
+    points_1 = contract_column(state, i, at.POINTS_1)
     if not begin_game(state, i):
         state.shaker[i] = -1
         begin_hand(state, i)
@@ -158,13 +125,13 @@ def legal(state, i, seat, mask):
     if state.terminated[i] or state.truncated[i] or int(state.to_move[i]) != seat:
         return
     phase = int(state.phase[i])
-    if phase == AUCTION:
+    if phase == at.AUCTION:
         legal_bids(state, i, seat, mask)
-    elif phase == DECLARE:
+    elif phase == at.DECLARE:
         legal_declarations(state, i, mask)
     else:
         # the mask of the tiles alone: the same kernel serves a fixed contract
-        legal_tiles(state, i, seat, mask[PLAY_0:])
+        legal_tiles(state, i, seat, mask[at.PLAY_0 :])
 
 
 @kernel
@@ -202,8 +169,8 @@ def play_tile(state, i, seat, tile):
 def finish_trick(state, i):
     """The winner takes the points of the trick and leads."""
     winner, points = trick_winner(state, i), trick_points(state, i)
-    state.last[i, WINNER] = winner
-    state.last[i, TRICK_POINTS] = points
+    state.last[i, at.WINNER] = winner
+    state.last[i, at.TRICK_POINTS] = points
     state.points[i, winner & 1] += points
     state.tricks[i, winner & 1] += 1
     for place in range(4):
@@ -232,13 +199,13 @@ def outcome(state, i):
     over = int(state.held[i, int(state.leader[i])]) == 0
     if decl >= NELLO_HIGH:  # nello: no trick for the bidder; sevens: none for the others
         losing = int(state.tricks[i, 1 - team if decl == SEVENS else team])
-        return SET if losing > 0 else MADE if over else NOT_OVER
+        return at.SET if losing > 0 else at.MADE if over else at.NOT_OVER
     # 42 is all there is: more marks raise the stake, not what must be won
     need, points = min(bid, 42), int(state.points[i, team])
     if points >= need:
-        return MADE
+        return at.MADE
     # not even all that is left would be enough
-    return SET if over or points + points_left(state, i) < need else NOT_OVER
+    return at.SET if over or points + points_left(state, i) < need else at.NOT_OVER
 
 
 @kernel
@@ -246,14 +213,14 @@ def record_result(state, i, result):
     """Note how a hand ended; returns the marks that Team 0 wins by it (Team 1's if below 0)."""
     # a bid of points stakes one mark
     stake = max(1, int(state.bid[i]) // 42)
-    state.last[i, SETTLED] = result
-    state.last[i, STAKE] = stake
-    state.last[i, HAND_BID] = state.bid[i]
-    state.last[i, HAND_BIDDER] = state.bidder[i]
-    if result == ALL_PASSED:
+    state.last[i, at.SETTLED] = result
+    state.last[i, at.STAKE] = stake
+    state.last[i, at.HAND_BID] = state.bid[i]
+    state.last[i, at.HAND_BIDDER] = state.bidder[i]
+    if result == at.ALL_PASSED:
         return 0
     # Team 0 gains if it made its bid, or set that of the others
-    return stake if (result == MADE) == (int(state.bidder[i]) & 1 == 0) else -stake
+    return stake if (result == at.MADE) == (int(state.bidder[i]) & 1 == 0) else -stake
 
 
 @kernel
@@ -267,15 +234,15 @@ def reward_teams(state, i, gain):
 def end_hand(state, i, result):
     """Settle the contract: the game is over, or the next hand of a match begins."""
     gain = record_result(state, i, result)
-    if int(state.setup[i, FORMAT]) != WHOLE_MATCH:
+    if int(state.setup[i, at.FORMAT]) != at.WHOLE_MATCH:
         reward_teams(state, i, gain)
         state.terminated[i] = True
         return
     state.marks[i, 0] += max(gain, 0)
     state.marks[i, 1] += max(-gain, 0)
     state.attempt[i] += 1
-    won = max(int(state.marks[i, 0]), int(state.marks[i, 1])) >= int(state.setup[i, TARGET])
-    if int(state.setup[i, REWARD]) == AS_IT_FALLS:
+    won = max(int(state.marks[i, 0]), int(state.marks[i, 1])) >= int(state.setup[i, at.TARGET])
+    if int(state.setup[i, at.REWARD]) == at.AS_IT_FALLS:
         reward_teams(state, i, gain)
     elif won:
         reward_teams(state, i, 1 if gain > 0 else -1)
@@ -293,39 +260,39 @@ def end_hand(state, i, result):
 @kernel
 def note_action(state, i, seat, action):
     """Begin the record of a move."""
-    state.last[i, ACTOR] = seat
-    state.last[i, ACTION] = action
-    state.last[i, WINNER] = -1
-    state.last[i, TRICK_POINTS] = 0
-    state.last[i, SETTLED] = NOT_OVER
+    state.last[i, at.ACTOR] = seat
+    state.last[i, at.ACTION] = action
+    state.last[i, at.WINNER] = -1
+    state.last[i, at.TRICK_POINTS] = 0
+    state.last[i, at.SETTLED] = at.NOT_OVER
 
 
 @kernel
 def hand_result(state, i):
     """`outcome` where the hand is over: all is played, or the contract is decided and the house stops there."""
-    if int(state.held[i, int(state.leader[i])]) == 0 or int(state.setup[i, EARLY_STOP]):
+    if int(state.held[i, int(state.leader[i])]) == 0 or int(state.setup[i, at.EARLY_STOP]):
         return outcome(state, i)
-    return NOT_OVER
+    return at.NOT_OVER
 
 
 @kernel
 def step(state, i, action):
     """Bid, declare or play; the marks of a hand are the reward, at its end."""
     seat, action, phase = int(state.to_move[i]), int(action), int(state.phase[i])
-    result = NOT_OVER
+    result = at.NOT_OVER
     note_action(state, i, seat, action)
-    if phase == PLAYING:
-        if play_tile(state, i, seat, action - PLAY_0):
+    if phase == at.PLAYING:
+        if play_tile(state, i, seat, action - at.PLAY_0):
             finish_trick(state, i)
             result = hand_result(state, i)
-    elif phase == DECLARE:
-        declare(state, i, seat, action - DECLARE_0)
+    elif phase == at.DECLARE:
+        declare(state, i, seat, action - at.DECLARE_0)
     elif place_bid(state, i, seat, action):
         if int(state.bid[i]) > 0:
             ask_declaration(state, i)
         else:
-            result = ALL_PASSED
-    if result != NOT_OVER:
+            result = at.ALL_PASSED
+    if result != at.NOT_OVER:
         end_hand(state, i, result)
 
 
@@ -333,17 +300,17 @@ def step(state, i, action):
 def step_play(state, i, action):
     """Play a tile of a fixed contract; rewards are points of each trick in parts of 42, or +1 and -1 at the end."""
     seat = int(state.to_move[i])
-    note_action(state, i, seat, PLAY_0 + int(action))
+    note_action(state, i, seat, at.PLAY_0 + int(action))
     if play_tile(state, i, seat, int(action)):
         finish_trick(state, i)
         result = hand_result(state, i)
-        if result != NOT_OVER:
+        if result != at.NOT_OVER:
             gain = record_result(state, i, result)
             state.terminated[i] = True
             # rewards that fall with the tricks are paid below
-            if int(state.setup[i, REWARD]) != AS_IT_FALLS:
+            if int(state.setup[i, at.REWARD]) != at.AS_IT_FALLS:
                 reward_teams(state, i, 1 if gain > 0 else -1)
-        if int(state.setup[i, REWARD]) == AS_IT_FALLS:
-            points = int(state.last[i, TRICK_POINTS])
+        if int(state.setup[i, at.REWARD]) == at.AS_IT_FALLS:
+            points = int(state.last[i, at.TRICK_POINTS])
             # the winner leads, so the leader tells whose points they are
             reward_teams(state, i, (points if int(state.leader[i]) & 1 == 0 else -points) / 42)

@@ -7,29 +7,7 @@ from __future__ import annotations
 import math
 
 from ludory.envs import ObservationSpec, flat_segments, kernel
-from ludory.envs.arena.constants import (
-    CHANNEL_TIME,
-    COOLDOWN,
-    CRATES,
-    DASH_TIME,
-    FULL_AMMUNITION,
-    FULL_ENERGY,
-    FULL_HP,
-    LAST_TICK,
-    MINE,
-    MINE_LIFE,
-    MINE_SLOTS,
-    PARRY_STUN,
-    SHIELD_TIME,
-    SHOT_LIFE,
-    SHOT_SLOTS,
-    SHOT_STEP,
-    VISION,
-    WALK,
-    WINDUP_TIME,
-    ZONE_DAMAGE,
-    ZONE_DAMAGE_GROWTH,
-)
+from ludory.envs.arena import constants as const
 from ludory.envs.arena.geometry import clamp
 from ludory.envs.arena.phases.crates import crate_in_reach
 from ludory.envs.arena.phases.zone import zone_damage
@@ -68,20 +46,22 @@ def critic_spec(options: ArenaOptions) -> ObservationSpec:
 @kernel
 def full_size(players):
     """Number of entries of `full`."""
-    return SELF + ZONE + RIVAL * (players - 1) + CRATE * CRATES + SHOT * SHOWN_SHOTS + MINE_ENTRY * MINE_SLOTS
+    return (
+        SELF + ZONE + RIVAL * (players - 1) + CRATE * const.CRATES + SHOT * SHOWN_SHOTS + MINE_ENTRY * const.MINE_SLOTS
+    )
 
 
 def full_parts(options: ArenaOptions) -> dict[str, int]:
     """Segments of `full` and their lengths."""
     rivals = RIVAL * (options.players - 1)
-    crates, shots, mines = CRATE * CRATES, SHOT * SHOWN_SHOTS, MINE_ENTRY * MINE_SLOTS
+    crates, shots, mines = CRATE * const.CRATES, SHOT * SHOWN_SHOTS, MINE_ENTRY * const.MINE_SLOTS
     return {"self": SELF, "zone": ZONE, "rivals": rivals, "crates": crates, "shots": shots, "mines": mines}
 
 
 @kernel
 def observe_full(state, i, seat, out):
     """All that a seat may know; all 0 for the dead."""
-    write_full(state, i, seat, VISION, out, 0)
+    write_full(state, i, seat, const.VISION, out, 0)
 
 
 @kernel
@@ -107,7 +87,7 @@ def write_full(state, i, seat, vision, out, at):
         # rivals in seat order, not by distance: an entry belongs to the same rival for the whole game
         write_rival(state, i, seat, (seat + k) % players, vision, out, at)
         at += RIVAL
-    for crate in range(CRATES):
+    for crate in range(const.CRATES):
         write_crate(state, i, seat, crate, vision, out, at)
         at += CRATE
     write_shots(state, i, seat, vision, out, at)
@@ -118,33 +98,33 @@ def write_full(state, i, seat, vision, out, at):
 def write_self(state, i, seat, out, at):
     """The seat's own body."""
     wall = int(state.setup[i, WALL])
-    out[at] = int(state.hp[i, seat]) / FULL_HP
-    out[at + 1] = int(state.energy[i, seat]) / FULL_ENERGY
-    out[at + 2] = int(state.ammunition[i, seat]) / FULL_AMMUNITION
+    out[at] = int(state.hp[i, seat]) / const.FULL_HP
+    out[at + 1] = int(state.energy[i, seat]) / const.FULL_ENERGY
+    out[at + 2] = int(state.ammunition[i, seat]) / const.FULL_AMMUNITION
     out[at + 3] = int(state.x[i, seat]) / wall
     out[at + 4] = int(state.y[i, seat]) / wall
-    out[at + 5] = int(state.vx[i, seat]) / WALK
-    out[at + 6] = int(state.vy[i, seat]) / WALK
+    out[at + 5] = int(state.vx[i, seat]) / const.WALK
+    out[at + 6] = int(state.vy[i, seat]) / const.WALK
     out[at + 7] = int(state.fx[i, seat]) / ONE
     out[at + 8] = int(state.fy[i, seat]) / ONE
-    for k in range(MINE + 1):
-        out[at + SELF_COOLDOWNS + k] = int(state.cooldown[i, seat, k]) / COOLDOWN[k]
+    for k in range(const.MINE + 1):
+        out[at + SELF_COOLDOWNS + k] = int(state.cooldown[i, seat, k]) / const.COOLDOWN[k]
     write_timers(state, i, seat, out, at + SELF_TIMERS)
     out[at + SELF_IN_REACH] = 1.0 if crate_in_reach(state, i, seat) else 0.0
-    for slot in range(MINE_SLOTS):
+    for slot in range(const.MINE_SLOTS):
         if int(state.mine_life[i, seat, slot]) > 0:
-            out[at + SELF_MINES] += 1 / MINE_SLOTS
+            out[at + SELF_MINES] += 1 / const.MINE_SLOTS
     out[at + SELF_ALIVE] = 1.0
 
 
 @kernel
 def write_timers(state, i, seat, out, at):
     """Five entries that are seen of a body: shield, stun, wind-up, dash, channel."""
-    out[at] = int(state.shield[i, seat]) / SHIELD_TIME
-    out[at + 1] = int(state.stun[i, seat]) / PARRY_STUN
-    out[at + 2] = int(state.windup[i, seat]) / WINDUP_TIME
-    out[at + 3] = int(state.dash[i, seat]) / DASH_TIME
-    out[at + 4] = int(state.channel[i, seat]) / CHANNEL_TIME
+    out[at] = int(state.shield[i, seat]) / const.SHIELD_TIME
+    out[at + 1] = int(state.stun[i, seat]) / const.PARRY_STUN
+    out[at + 2] = int(state.windup[i, seat]) / const.WINDUP_TIME
+    out[at + 3] = int(state.dash[i, seat]) / const.DASH_TIME
+    out[at + 4] = int(state.channel[i, seat]) / const.CHANNEL_TIME
 
 
 @kernel
@@ -157,8 +137,8 @@ def write_zone(state, i, seat, out, at):
     out[at + 1] = (y - int(state.y[i, seat])) / wall
     out[at + 2] = int(state.zone_radius[i]) / wall
     out[at + 3] = margin / wall
-    out[at + 4] = int(state.t[i]) / LAST_TICK
-    out[at + 5] = zone_damage(state, i) / (ZONE_DAMAGE + ZONE_DAMAGE_GROWTH)
+    out[at + 4] = int(state.t[i]) / const.LAST_TICK
+    out[at + 5] = zone_damage(state, i) / (const.ZONE_DAMAGE + const.ZONE_DAMAGE_GROWTH)
     out[at + 6] = living_rivals(state, i, seat) / (state.alive.shape[1] - 1)
 
 
@@ -171,12 +151,12 @@ def write_rival(state, i, seat, rival, vision, out, at):
         return
     x, y = int(state.x[i, rival]), int(state.y[i, rival])
     out[at + 1] = 1.0
-    out[at + 2] = (x - int(state.x[i, seat])) / VISION
-    out[at + 3] = (y - int(state.y[i, seat])) / VISION
-    out[at + 4] = math.sqrt(square_distance(state, i, seat, x, y)) / VISION
-    out[at + 5] = int(state.vx[i, rival]) / WALK
-    out[at + 6] = int(state.vy[i, rival]) / WALK
-    out[at + 7] = int(state.hp[i, rival]) / FULL_HP
+    out[at + 2] = (x - int(state.x[i, seat])) / const.VISION
+    out[at + 3] = (y - int(state.y[i, seat])) / const.VISION
+    out[at + 4] = math.sqrt(square_distance(state, i, seat, x, y)) / const.VISION
+    out[at + 5] = int(state.vx[i, rival]) / const.WALK
+    out[at + 6] = int(state.vy[i, rival]) / const.WALK
+    out[at + 7] = int(state.hp[i, rival]) / const.FULL_HP
     write_timers(state, i, rival, out, at + RIVAL_TIMERS)
     out[at + RIVAL_FACING] = int(state.fx[i, rival]) / ONE
     out[at + RIVAL_FACING + 1] = int(state.fy[i, rival]) / ONE
@@ -188,8 +168,8 @@ def write_crate(state, i, seat, crate, vision, out, at):
     x, y = int(state.crate_x[i, crate]), int(state.crate_y[i, crate])
     if int(state.crate_wait[i, crate]) == 0 and sees(state, i, seat, x, y, vision):
         out[at] = 1.0
-        out[at + 1] = (x - int(state.x[i, seat])) / VISION
-        out[at + 2] = (y - int(state.y[i, seat])) / VISION
+        out[at + 1] = (x - int(state.x[i, seat])) / const.VISION
+        out[at + 2] = (y - int(state.y[i, seat])) / const.VISION
         # two entries: even crates are health, odd ones supply
         out[at + 3 + crate % 2] = 1.0
 
@@ -202,8 +182,8 @@ def write_shots(state, i, seat, vision, out, at):
     last_time, last = -1.0, -1
     for shown in range(SHOWN_SHOTS):
         found, soonest = -1, 0.0
-        for k in range(players * SHOT_SLOTS):
-            owner, slot = k // SHOT_SLOTS, k % SHOT_SLOTS
+        for k in range(players * const.SHOT_SLOTS):
+            owner, slot = k // const.SHOT_SLOTS, k % const.SHOT_SLOTS
             if owner != seat and is_shot_in_sight(state, i, seat, owner, slot, vision):
                 time = order_of_shot(state, i, seat, owner, slot)
                 after = time > last_time or (time == last_time and k > last)
@@ -211,7 +191,7 @@ def write_shots(state, i, seat, vision, out, at):
                     found, soonest = k, time
         if found < 0:
             return
-        write_shot(state, i, seat, found // SHOT_SLOTS, found % SHOT_SLOTS, out, at + SHOT * shown)
+        write_shot(state, i, seat, found // const.SHOT_SLOTS, found % const.SHOT_SLOTS, out, at + SHOT * shown)
         last_time, last = soonest, found
 
 
@@ -234,21 +214,21 @@ def order_of_shot(state, i, seat, owner, slot):
 def write_shot(state, i, seat, owner, slot, out, at):
     """One shot."""
     out[at] = 1.0
-    out[at + 1] = (int(state.shot_x[i, owner, slot]) - int(state.x[i, seat])) / VISION
-    out[at + 2] = (int(state.shot_y[i, owner, slot]) - int(state.y[i, seat])) / VISION
-    out[at + 3] = int(state.shot_vx[i, owner, slot]) / SHOT_STEP
-    out[at + 4] = int(state.shot_vy[i, owner, slot]) / SHOT_STEP
-    out[at + 5] = int(state.shot_life[i, owner, slot]) / SHOT_LIFE
+    out[at + 1] = (int(state.shot_x[i, owner, slot]) - int(state.x[i, seat])) / const.VISION
+    out[at + 2] = (int(state.shot_y[i, owner, slot]) - int(state.y[i, seat])) / const.VISION
+    out[at + 3] = int(state.shot_vx[i, owner, slot]) / const.SHOT_STEP
+    out[at + 4] = int(state.shot_vy[i, owner, slot]) / const.SHOT_STEP
+    out[at + 5] = int(state.shot_life[i, owner, slot]) / const.SHOT_LIFE
 
 
 @kernel
 def write_mines(state, i, seat, out, at):
     """The seat's own mines, slot by slot."""
-    for slot in range(MINE_SLOTS):
+    for slot in range(const.MINE_SLOTS):
         if int(state.mine_life[i, seat, slot]) > 0:
             dx = int(state.mine_x[i, seat, slot]) - int(state.x[i, seat])
             dy = int(state.mine_y[i, seat, slot]) - int(state.y[i, seat])
-            out[at] = clamp(dx, -MINE_REACH * VISION, MINE_REACH * VISION) / VISION
-            out[at + 1] = clamp(dy, -MINE_REACH * VISION, MINE_REACH * VISION) / VISION
-            out[at + 2] = int(state.mine_life[i, seat, slot]) / MINE_LIFE
+            out[at] = clamp(dx, -MINE_REACH * const.VISION, MINE_REACH * const.VISION) / const.VISION
+            out[at + 1] = clamp(dy, -MINE_REACH * const.VISION, MINE_REACH * const.VISION) / const.VISION
+            out[at + 2] = int(state.mine_life[i, seat, slot]) / const.MINE_LIFE
         at += MINE_ENTRY

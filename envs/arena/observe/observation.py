@@ -8,19 +8,7 @@ import math
 from itertools import accumulate
 
 from ludory.envs import ObservationSpec, flat_segments, kernel
-from ludory.envs.arena.constants import (
-    COOLDOWN,
-    FIRE,
-    FULL_AMMUNITION,
-    FULL_ENERGY,
-    FULL_HP,
-    LAST_TICK,
-    SHOT_SLOTS,
-    TICKS,
-    UNIT_LENGTH,
-    VISION,
-    WALK,
-)
+from ludory.envs.arena import constants as const
 from ludory.envs.arena.geometry import clamp
 from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE, nearest_crate
 from ludory.envs.arena.phases.zone import outside
@@ -64,23 +52,23 @@ def observe_ego19(state, i, seat, out):
     """Fractions and vectors from the seat's own place, all in [-1, 1]; all 0 for the dead."""
     if int(state.alive[i, seat]) == 0:
         return
-    out[EGO_SELF] = int(state.hp[i, seat]) / FULL_HP
-    out[EGO_SELF + 1] = int(state.energy[i, seat]) / FULL_ENERGY
-    out[EGO_SELF + 2] = int(state.ammunition[i, seat]) / FULL_AMMUNITION
-    out[EGO_SELF + 3] = int(state.cooldown[i, seat, FIRE]) / COOLDOWN[FIRE]
+    out[EGO_SELF] = int(state.hp[i, seat]) / const.FULL_HP
+    out[EGO_SELF + 1] = int(state.energy[i, seat]) / const.FULL_ENERGY
+    out[EGO_SELF + 2] = int(state.ammunition[i, seat]) / const.FULL_AMMUNITION
+    out[EGO_SELF + 3] = int(state.cooldown[i, seat, const.FIRE]) / const.COOLDOWN[const.FIRE]
     out[EGO_SELF + 4] = status(state, i, seat)
     ego_zone(state, i, seat, out)
     rival = nearest_rival(state, i, seat)
     if rival != NOBODY:
         ego_rival(state, i, seat, rival, out)
-    crate = nearest_crate(state, i, seat, VISION, ANY_KIND)
+    crate = nearest_crate(state, i, seat, const.VISION, ANY_KIND)
     if crate != NO_CRATE:
-        out[EGO_CRATE] = (int(state.crate_x[i, crate]) - int(state.x[i, seat])) / VISION
-        out[EGO_CRATE + 1] = (int(state.crate_y[i, crate]) - int(state.y[i, seat])) / VISION
+        out[EGO_CRATE] = (int(state.crate_x[i, crate]) - int(state.x[i, seat])) / const.VISION
+        out[EGO_CRATE + 1] = (int(state.crate_y[i, crate]) - int(state.y[i, seat])) / const.VISION
         out[EGO_CRATE + 2] = 1.0 - 2.0 * (crate % 2)  # 1 health, -1 supply
     shot = nearest_threat(state, i, seat)
     if shot != NO_SHOT:
-        out[EGO_THREAT] = ego_threat(state, i, seat, shot // SHOT_SLOTS, shot % SHOT_SLOTS)
+        out[EGO_THREAT] = ego_threat(state, i, seat, shot // const.SHOT_SLOTS, shot % const.SHOT_SLOTS)
     out[EGO_RIVALS] = living_rivals(state, i, seat) / (state.alive.shape[1] - 1)
 
 
@@ -93,7 +81,7 @@ def ego_zone(state, i, seat, out):
     out[EGO_ZONE + 1] = clamp(y - int(state.y[i, seat]), -wall, wall) / wall
     margin = int(state.zone_radius[i]) - math.sqrt(square_distance(state, i, seat, x, y))
     out[EGO_ZONE + 2] = max(-1.0, min(1.0, margin / wall))
-    out[EGO_ZONE + 3] = int(state.t[i]) / LAST_TICK
+    out[EGO_ZONE + 3] = int(state.t[i]) / const.LAST_TICK
 
 
 @kernel
@@ -101,13 +89,13 @@ def ego_rival(state, i, seat, rival, out):
     """The segment `rival`: vector, hit points, status, how fast it moves away."""
     ex = int(state.x[i, rival]) - int(state.x[i, seat])
     ey = int(state.y[i, rival]) - int(state.y[i, seat])
-    out[EGO_RIVAL] = ex / VISION
-    out[EGO_RIVAL + 1] = ey / VISION
-    out[EGO_RIVAL + 2] = int(state.hp[i, rival]) / FULL_HP
+    out[EGO_RIVAL] = ex / const.VISION
+    out[EGO_RIVAL + 1] = ey / const.VISION
+    out[EGO_RIVAL + 2] = int(state.hp[i, rival]) / const.FULL_HP
     out[EGO_RIVAL + 3] = status(state, i, rival)
     d = math.sqrt(ex * ex + ey * ey)
     if d > 0:
-        receding = (ex * int(state.vx[i, rival]) + ey * int(state.vy[i, rival])) / (d * WALK)
+        receding = (ex * int(state.vx[i, rival]) + ey * int(state.vy[i, rival])) / (d * const.WALK)
         out[EGO_RIVAL + 4] = max(-1.0, min(1.0, receding))
 
 
@@ -118,7 +106,7 @@ def ego_threat(state, i, seat, owner, slot):
     gy = int(state.y[i, seat]) - int(state.shot_y[i, owner, slot])
     # the sign tells on which side the shot passes
     cross = gx * int(state.shot_vy[i, owner, slot]) - gy * int(state.shot_vx[i, owner, slot])
-    near = 1.0 - min(1.0, time_to_pass(state, i, seat, owner, slot) / TICKS)
+    near = 1.0 - min(1.0, time_to_pass(state, i, seat, owner, slot) / const.TICKS)
     return near if cross >= 0 else -near
 
 
@@ -127,29 +115,29 @@ def observe_seed19(state, i, seat, out):
     """Raw units in the frame of the arena, in the order of the seed's features; all 0 for the dead."""
     if int(state.alive[i, seat]) == 0:
         return
-    out[SEED_SELF] = int(state.x[i, seat]) / UNIT_LENGTH
-    out[SEED_SELF + 1] = int(state.y[i, seat]) / UNIT_LENGTH
-    out[SEED_SELF + 2] = int(state.vx[i, seat]) * TICKS / UNIT_LENGTH  # units per second
-    out[SEED_SELF + 3] = int(state.vy[i, seat]) * TICKS / UNIT_LENGTH
+    out[SEED_SELF] = int(state.x[i, seat]) / const.UNIT_LENGTH
+    out[SEED_SELF + 1] = int(state.y[i, seat]) / const.UNIT_LENGTH
+    out[SEED_SELF + 2] = int(state.vx[i, seat]) * const.TICKS / const.UNIT_LENGTH  # units per second
+    out[SEED_SELF + 3] = int(state.vy[i, seat]) * const.TICKS / const.UNIT_LENGTH
     out[SEED_SELF + 4] = int(state.hp[i, seat]) / 100
     out[SEED_SELF + 5] = int(state.ammunition[i, seat])
-    out[SEED_ZONE] = int(state.zone_x[i]) / UNIT_LENGTH
-    out[SEED_ZONE + 1] = int(state.zone_y[i]) / UNIT_LENGTH
-    out[SEED_ZONE + 2] = int(state.zone_radius[i]) / UNIT_LENGTH
+    out[SEED_ZONE] = int(state.zone_x[i]) / const.UNIT_LENGTH
+    out[SEED_ZONE + 1] = int(state.zone_y[i]) / const.UNIT_LENGTH
+    out[SEED_ZONE + 2] = int(state.zone_radius[i]) / const.UNIT_LENGTH
     out[SEED_ZONE + 3] = 0.0 if outside(state, i, seat) else 1.0
     rival = nearest_rival(state, i, seat)
     if rival != NOBODY:
         x, y = int(state.x[i, rival]), int(state.y[i, rival])
-        out[SEED_RIVAL] = x / UNIT_LENGTH
-        out[SEED_RIVAL + 1] = y / UNIT_LENGTH
+        out[SEED_RIVAL] = x / const.UNIT_LENGTH
+        out[SEED_RIVAL + 1] = y / const.UNIT_LENGTH
         out[SEED_RIVAL + 2] = int(state.hp[i, rival]) / 100
-        out[SEED_DISTANCES] = math.sqrt(square_distance(state, i, seat, x, y)) / UNIT_LENGTH
-    crate = nearest_crate(state, i, seat, VISION, ANY_KIND)
+        out[SEED_DISTANCES] = math.sqrt(square_distance(state, i, seat, x, y)) / const.UNIT_LENGTH
+    crate = nearest_crate(state, i, seat, const.VISION, ANY_KIND)
     if crate != NO_CRATE:
         x, y = int(state.crate_x[i, crate]), int(state.crate_y[i, crate])
-        out[SEED_CRATE] = x / UNIT_LENGTH
-        out[SEED_CRATE + 1] = y / UNIT_LENGTH
-        out[SEED_DISTANCES + 1] = math.sqrt(square_distance(state, i, seat, x, y)) / UNIT_LENGTH
+        out[SEED_CRATE] = x / const.UNIT_LENGTH
+        out[SEED_CRATE + 1] = y / const.UNIT_LENGTH
+        out[SEED_DISTANCES + 1] = math.sqrt(square_distance(state, i, seat, x, y)) / const.UNIT_LENGTH
     seed_counts(state, i, seat, out)
 
 
@@ -157,11 +145,14 @@ def observe_seed19(state, i, seat, out):
 def seed_counts(state, i, seat, out):
     """The segment `counts`: how many rivals and crates are in sight."""
     for rival in range(state.alive.shape[1]):
-        if rival != seat and sees_rival(state, i, seat, rival, VISION):
+        if rival != seat and sees_rival(state, i, seat, rival, const.VISION):
             out[SEED_COUNTS] += 1
     for crate in range(state.crate_wait.shape[1]):
         x, y = int(state.crate_x[i, crate]), int(state.crate_y[i, crate])
-        if int(state.crate_wait[i, crate]) == 0 and square_distance(state, i, seat, x, y) <= VISION * VISION:
+        if (
+            int(state.crate_wait[i, crate]) == 0
+            and square_distance(state, i, seat, x, y) <= const.VISION * const.VISION
+        ):
             out[SEED_COUNTS + 1] += 1
 
 

@@ -5,22 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ludory.envs import State
-from ludory.envs.arena.constants import (
-    CHANNEL_TIME,
-    CRATES,
-    FULL_ENERGY,
-    FULL_HP,
-    MINE_SLOTS,
-    SHOT_SLOTS,
-    TICKS,
-    UNIT_LENGTH,
-    VISION,
-    WINDUP_TIME,
-)
+from ludory.envs.arena import constants as const
 from ludory.envs.arena.state import WALL
 from ludory.envs.arena.tables import ONE
 
-SIGHT = VISION / UNIT_LENGTH
+SIGHT = const.VISION / const.UNIT_LENGTH
 """Range of sight in units."""
 
 
@@ -82,8 +71,8 @@ def look(state: State, i: int, seat: int | None) -> Scene:
     return Scene(
         seat,
         players,
-        int(state.t[i]) / TICKS,
-        int(state.setup[i, WALL]) / UNIT_LENGTH,
+        int(state.t[i]) / const.TICKS,
+        int(state.setup[i, WALL]) / const.UNIT_LENGTH,
         (_units(state.zone_x[i]), _units(state.zone_y[i]), _units(state.zone_radius[i])),
         tuple(
             _body(state, i, p, seat) for p in range(players) if alive[p] and _seen(state, i, seat, *_at(state, i, p))
@@ -98,7 +87,7 @@ def look(state: State, i: int, seat: int | None) -> Scene:
 
 
 def _units(value: object) -> float:
-    return int(value) / UNIT_LENGTH  # type: ignore[call-overload, no-any-return]
+    return int(value) / const.UNIT_LENGTH  # type: ignore[call-overload, no-any-return]
 
 
 def _at(state: State, i: int, seat: int) -> tuple[int, int]:
@@ -110,7 +99,7 @@ def _seen(state: State, i: int, seat: int | None, x: int, y: int) -> bool:
     if seat is None:
         return True
     mine = _at(state, i, seat)
-    return bool(state.alive[i, seat]) and (x - mine[0]) ** 2 + (y - mine[1]) ** 2 <= VISION**2
+    return bool(state.alive[i, seat]) and (x - mine[0]) ** 2 + (y - mine[1]) ** 2 <= const.VISION**2
 
 
 def _body(state: State, i: int, p: int, seat: int | None) -> Body:
@@ -122,19 +111,19 @@ def _body(state: State, i: int, p: int, seat: int | None) -> Body:
         _units(x),
         _units(y),
         (int(state.fx[i, p]) / ONE, int(state.fy[i, p]) / ONE),
-        int(state.hp[i, p]) / FULL_HP,
+        int(state.hp[i, p]) / const.FULL_HP,
         int(state.shield[i, p]) > 0,
         int(state.stun[i, p]) > 0,
-        (WINDUP_TIME + 1 - windup) / WINDUP_TIME if windup else 0.0,
+        (const.WINDUP_TIME + 1 - windup) / const.WINDUP_TIME if windup else 0.0,
         int(state.dash[i, p]) > 0,
-        int(state.channel[i, p]) / CHANNEL_TIME,
-        int(state.energy[i, p]) / FULL_ENERGY if known else None,
+        int(state.channel[i, p]) / const.CHANNEL_TIME,
+        int(state.energy[i, p]) / const.FULL_ENERGY if known else None,
         int(state.ammunition[i, p]) if known else None,
     )
 
 
 def _crates(state: State, i: int, seat: int | None) -> list[tuple[float, float, int]]:
-    places = [(k, int(state.crate_x[i, k]), int(state.crate_y[i, k])) for k in range(CRATES)]
+    places = [(k, int(state.crate_x[i, k]), int(state.crate_y[i, k])) for k in range(const.CRATES)]
     shown = [(k, x, y) for k, x, y in places if int(state.crate_wait[i, k]) == 0 and _seen(state, i, seat, x, y)]
     return [(_units(x), _units(y), k % 2) for k, x, y in shown]
 
@@ -143,7 +132,7 @@ def _shots(state: State, i: int, seat: int | None, players: int) -> list[Shot]:
     """Visible shots; a seat does not see its own shots out of sight either."""
     shots = []
     for owner in range(players):
-        for slot in range(SHOT_SLOTS):
+        for slot in range(const.SHOT_SLOTS):
             x, y = int(state.shot_x[i, owner, slot]), int(state.shot_y[i, owner, slot])
             if int(state.shot_life[i, owner, slot]) > 0 and _seen(state, i, seat, x, y):
                 step = _units(state.shot_vx[i, owner, slot]), _units(state.shot_vy[i, owner, slot])
@@ -157,7 +146,7 @@ def _mines(state: State, i: int, seat: int | None, players: int) -> list[tuple[i
     return [
         (owner, _units(state.mine_x[i, owner, slot]), _units(state.mine_y[i, owner, slot]))
         for owner in owners
-        for slot in range(MINE_SLOTS)
+        for slot in range(const.MINE_SLOTS)
         if int(state.mine_life[i, owner, slot]) > 0
     ]
 

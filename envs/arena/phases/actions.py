@@ -3,26 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs import draw, kernel
-from ludory.envs.arena.constants import (
-    COOLDOWN,
-    COST,
-    DASH,
-    DASH_STEP,
-    DASH_TIME,
-    FIRE,
-    MINE_LIFE,
-    MINE_SLOTS,
-    NOVA,
-    SHIELD,
-    SHIELD_TIME,
-    SHOT_LIFE,
-    SHOT_SLOTS,
-    SHOT_STEP,
-    WALK,
-    WALK_SHIELDED,
-    WALK_WINDING,
-    WINDUP_TIME,
-)
+from ludory.envs.arena import constants as const
 from ludory.envs.arena.geometry import pair, put, q14
 from ludory.envs.arena.state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, NOISE, SHOOT
 from ludory.envs.arena.tables import MOVE, UNIT
@@ -41,12 +22,12 @@ def intend(state, i, seat, action, first):
     # weapons act in the first of both ticks only; movement in each
     if first:
         ability = int(action[ABILITY])
-        fires = int(action[SHOOT]) == 1 and ability != SHIELD and ability != NOVA
+        fires = int(action[SHOOT]) == 1 and ability != const.SHIELD and ability != const.NOVA
         bins = int(state.setup[i, MOVE_BINS])
         way = pair(bins, int(action[MOVE_X]), int(action[MOVE_Y]))
         centred = int(UNIT[way, 0]) == 0 and int(UNIT[way, 1]) == 0
         # the shot flies along the facing, so that it is set before the shot
-        if fires or (ability == DASH and centred):
+        if fires or (ability == const.DASH and centred):
             face(state, i, seat, int(action[AIM_X]), int(action[AIM_Y]))
         if ability > 0:
             use_ability(state, i, seat, ability, way, centred)
@@ -67,19 +48,19 @@ def face(state, i, seat, aim_x, aim_y):
 @kernel
 def use_ability(state, i, seat, ability, way, centred):
     """Pay for a ready ability and start it; a dash goes along the pair `way` of move bins, or along the facing."""
-    state.energy[i, seat] -= COST[ability]
-    state.cooldown[i, seat, ability] = COOLDOWN[ability]
-    if ability == DASH:
+    state.energy[i, seat] -= const.COST[ability]
+    state.cooldown[i, seat, ability] = const.COOLDOWN[ability]
+    if ability == const.DASH:
         x, y = int(UNIT[way, 0]), int(UNIT[way, 1])
         if centred:
             x, y = int(state.fx[i, seat]), int(state.fy[i, seat])
-        state.dash[i, seat] = DASH_TIME
-        state.dash_x[i, seat] = q14(DASH_STEP, x)
-        state.dash_y[i, seat] = q14(DASH_STEP, y)
-    elif ability == SHIELD:
-        state.shield[i, seat] = SHIELD_TIME
-    elif ability == NOVA:
-        state.windup[i, seat] = WINDUP_TIME
+        state.dash[i, seat] = const.DASH_TIME
+        state.dash_x[i, seat] = q14(const.DASH_STEP, x)
+        state.dash_y[i, seat] = q14(const.DASH_STEP, y)
+    elif ability == const.SHIELD:
+        state.shield[i, seat] = const.SHIELD_TIME
+    elif ability == const.NOVA:
+        state.windup[i, seat] = const.WINDUP_TIME
     else:
         lay_mine(state, i, seat)
 
@@ -89,10 +70,10 @@ def lay_mine(state, i, seat):
     """Lay a mine where the body stands, in a free slot or instead of the mine with the least life left."""
     # a free slot has life 0 and is the least of all
     slot = 0
-    for k in range(1, MINE_SLOTS):
+    for k in range(1, const.MINE_SLOTS):
         if int(state.mine_life[i, seat, k]) < int(state.mine_life[i, seat, slot]):
             slot = k
-    state.mine_life[i, seat, slot] = MINE_LIFE
+    state.mine_life[i, seat, slot] = const.MINE_LIFE
     state.mine_x[i, seat, slot] = state.x[i, seat]
     state.mine_y[i, seat, slot] = state.y[i, seat]
 
@@ -104,16 +85,16 @@ def fire(state, i, seat):
     error = draw(state, i, 2 * noise + 1) - noise if noise > 0 else 0
     # two slots are enough: a cooldown of 8 ticks and 12 sweeps never leave three in the air
     slot = 0
-    while slot < SHOT_SLOTS - 1 and int(state.shot_life[i, seat, slot]) > 0:
+    while slot < const.SHOT_SLOTS - 1 and int(state.shot_life[i, seat, slot]) > 0:
         slot += 1
-    state.shot_life[i, seat, slot] = SHOT_LIFE
+    state.shot_life[i, seat, slot] = const.SHOT_LIFE
     state.shot_x[i, seat, slot] = state.x[i, seat]
     state.shot_y[i, seat, slot] = state.y[i, seat]
     # a turn by a small angle: the facing plus `error` times its normal, in 1/16384
-    state.shot_vx[i, seat, slot] = q14(fx - q14(fy, error), SHOT_STEP)
-    state.shot_vy[i, seat, slot] = q14(fy + q14(fx, error), SHOT_STEP)
+    state.shot_vx[i, seat, slot] = q14(fx - q14(fy, error), const.SHOT_STEP)
+    state.shot_vy[i, seat, slot] = q14(fy + q14(fx, error), const.SHOT_STEP)
     state.ammunition[i, seat] -= 1
-    state.cooldown[i, seat, FIRE] = COOLDOWN[FIRE]
+    state.cooldown[i, seat, const.FIRE] = const.COOLDOWN[const.FIRE]
 
 
 @kernel
@@ -139,5 +120,5 @@ def move(state, i, seat, action):
 def walking_speed(state, i, seat):
     """How many sub per tick at full tilt."""
     if int(state.shield[i, seat]) > 0:
-        return WALK_SHIELDED
-    return WALK_WINDING if int(state.windup[i, seat]) > 0 else WALK
+        return const.WALK_SHIELDED
+    return const.WALK_WINDING if int(state.windup[i, seat]) > 0 else const.WALK

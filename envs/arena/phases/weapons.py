@@ -3,19 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs import kernel
-from ludory.envs.arena.constants import (
-    BODY,
-    MINE_DAMAGE,
-    MINE_RANGE,
-    MINE_SLOTS,
-    MINE_STUN,
-    NOVA_DAMAGE,
-    NOVA_PUSH,
-    NOVA_RANGE,
-    PARRY_STUN,
-    SHOT_DAMAGE,
-    SHOT_SLOTS,
-)
+from ludory.envs.arena import constants as const
 from ludory.envs.arena.geometry import isqrt, put, scale
 
 from .damage import hurt_rival
@@ -46,18 +34,18 @@ def strike(state, i, attacker, victim):
     dx = int(state.x[i, victim]) - int(state.x[i, attacker])
     dy = int(state.y[i, victim]) - int(state.y[i, attacker])
     square = dx * dx + dy * dy
-    if square > NOVA_RANGE * NOVA_RANGE:
+    if square > const.NOVA_RANGE * const.NOVA_RANGE:
         return
     if int(state.shield[i, victim]) > 0:
         # a parry stuns for at least so long; a longer stun stays
-        state.stun[i, attacker] = max(PARRY_STUN, int(state.stun[i, attacker]))
+        state.stun[i, attacker] = max(const.PARRY_STUN, int(state.stun[i, attacker]))
         return
-    hurt_rival(state, i, attacker, victim, NOVA_DAMAGE)
+    hurt_rival(state, i, attacker, victim, const.NOVA_DAMAGE)
     d = isqrt(square)
     # on the same spot there is no direction
     if d > 0:
-        state.push_x[i, victim] += scale(dx, NOVA_PUSH, d)
-        state.push_y[i, victim] += scale(dy, NOVA_PUSH, d)
+        state.push_x[i, victim] += scale(dx, const.NOVA_PUSH, d)
+        state.push_y[i, victim] += scale(dy, const.NOVA_PUSH, d)
 
 
 @kernel
@@ -74,7 +62,7 @@ def push(state, i, seat):
 def sweep_shots(state, i):
     """One tick of all shots."""
     for owner in range(state.alive.shape[1]):
-        for slot in range(SHOT_SLOTS):
+        for slot in range(const.SHOT_SLOTS):
             if int(state.shot_life[i, owner, slot]) > 0:
                 sweep(state, i, owner, slot)
 
@@ -91,7 +79,7 @@ def sweep(state, i, owner, slot):
     state.shot_life[i, owner, slot] = 0
     # a shield spends the shot all the same
     if int(state.shield[i, victim]) == 0:
-        hurt_rival(state, i, owner, victim, SHOT_DAMAGE)
+        hurt_rival(state, i, owner, victim, const.SHOT_DAMAGE)
 
 
 @kernel
@@ -110,7 +98,7 @@ def first_in_the_way(state, i, owner, slot):
             fx, fy = x - int(state.x[i, seat]), y - int(state.y[i, seat])
             b = fx * sx + fy * sy
             # -b grows with the time at which the shot is nearest
-            if (found == NOBODY or -b < soonest) and is_hit(a, b, fx * fx + fy * fy - BODY * BODY):
+            if (found == NOBODY or -b < soonest) and is_hit(a, b, fx * fx + fy * fy - const.BODY * const.BODY):
                 found, soonest = seat, -b
     return found
 
@@ -130,7 +118,7 @@ def is_hit(a, b, c):
 def spring_mines(state, i):
     """One tick of all mines."""
     for owner in range(state.alive.shape[1]):
-        for slot in range(MINE_SLOTS):
+        for slot in range(const.MINE_SLOTS):
             if int(state.mine_life[i, owner, slot]) > 0:
                 state.mine_life[i, owner, slot] -= 1
                 if burst(state, i, owner, slot):
@@ -145,10 +133,10 @@ def burst(state, i, owner, slot):
     for seat in range(state.alive.shape[1]):
         if seat != owner and int(state.alive[i, seat]):
             dx, dy = int(state.x[i, seat]) - x, int(state.y[i, seat]) - y
-            if dx * dx + dy * dy <= MINE_RANGE * MINE_RANGE:
+            if dx * dx + dy * dy <= const.MINE_RANGE * const.MINE_RANGE:
                 # a shielded body sets it off too
                 sprung = True
                 if int(state.shield[i, seat]) == 0:
-                    hurt_rival(state, i, owner, seat, MINE_DAMAGE)
-                    state.stun[i, seat] = max(MINE_STUN, int(state.stun[i, seat]))
+                    hurt_rival(state, i, owner, seat, const.MINE_DAMAGE)
+                    state.stun[i, seat] = max(const.MINE_STUN, int(state.stun[i, seat]))
     return sprung

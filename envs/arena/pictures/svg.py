@@ -8,24 +8,8 @@ from ludory.envs import State
 from ludory.envs.arena.observe.scene import SIGHT, Body, Scene, condition, fate, look
 from ludory.envs.pictures import clickable, labelled_pad, pad, svg_document, words
 
-from .marks import (
-    COLORS,
-    DANGER,
-    FAINT,
-    GROUND,
-    HURT,
-    LINE,
-    NIGHT,
-    TEXT,
-    WARM,
-    body_marks,
-    crate_mark,
-    definitions,
-    mine_mark,
-    number,
-    seat_mark,
-    shot_mark,
-)
+from . import marks as mark
+from .marks import body_marks, crate_mark, definitions, mine_mark, number, seat_mark, shot_mark
 
 VIEW, MARGIN, HEADER, PANEL = 640, 18, 46, 250
 """Pixels: side of the top view, margins, height of the title, width of the cards."""
@@ -40,9 +24,9 @@ def draw_svg(state: State, i: int, seat: int | None, bins: tuple[int, int] | Non
     scene = look(state, i, seat)
     scale = VIEW / 2 / scene.wall
     lines = [
-        words(MARGIN, 31, "Arena", 20, TEXT, 700),
-        words(MARGIN + 74, 31, f"{scene.seconds:.1f} s", 15, FAINT),
-        words(MARGIN + 140, 31, _state_of_play(scene), 15, WARM if scene.over else FAINT),
+        words(MARGIN, 31, "Arena", 20, mark.TEXT, 700),
+        words(MARGIN + 74, 31, f"{scene.seconds:.1f} s", 15, mark.FAINT),
+        words(MARGIN + 140, 31, _state_of_play(scene), 15, mark.WARM if scene.over else mark.FAINT),
         f'<g transform="translate({MARGIN + VIEW / 2:g} {HEADER + VIEW / 2:g}) scale({scale:.4g})">',
         *_ground(scene),
         *(crate_mark(*crate) for crate in scene.crates),
@@ -56,7 +40,7 @@ def draw_svg(state: State, i: int, seat: int | None, bins: tuple[int, int] | Non
         *(line for k in range(scene.players) for line in _seat_card(scene, k, k * (CARD_HEIGHT + 8), PANEL)),
         "</g>",
     ]
-    return svg_document(WIDTH, HEIGHT, _title(scene), definitions(scene.wall), NIGHT, lines)
+    return svg_document(WIDTH, HEIGHT, _title(scene), definitions(scene.wall), mark.NIGHT, lines)
 
 
 def _title(scene: Scene) -> str:
@@ -75,8 +59,8 @@ def _ground(scene: Scene) -> list[str]:
     """The wall, what burns, the zone, and how far the seat sees."""
     x, y, radius = (number(value) for value in scene.zone)
     lines = [
-        f'<circle r="{number(scene.wall)}" fill="{DANGER}" stroke="{LINE}" stroke-width=".15"/>',
-        f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{GROUND}" stroke="{WARM}" stroke-width=".1" stroke-dasharray=".1 .5" stroke-linecap="round"/>',
+        f'<circle r="{number(scene.wall)}" fill="{mark.DANGER}" stroke="{mark.LINE}" stroke-width=".15"/>',
+        f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{mark.GROUND}" stroke="{mark.WARM}" stroke-width=".1" stroke-dasharray=".1 .5" stroke-linecap="round"/>',
     ]
     if scene.seat is None:
         return lines
@@ -85,7 +69,7 @@ def _ground(scene: Scene) -> list[str]:
     if own is not None:
         hole = f"M{number(own.x - SIGHT)} {number(own.y)}a{SIGHT:g} {SIGHT:g} 0 1 0 {2 * SIGHT:g} 0a{SIGHT:g} {SIGHT:g} 0 1 0 {-2 * SIGHT:g} 0Z"
     lines.append(
-        f'<path d="{fog}{hole}" fill="{NIGHT}" fill-opacity=".6" fill-rule="evenodd" clip-path="url(#arena-wall)"/>'
+        f'<path d="{fog}{hole}" fill="{mark.NIGHT}" fill-opacity=".6" fill-rule="evenodd" clip-path="url(#arena-wall)"/>'
     )
     return lines
 
@@ -101,7 +85,7 @@ def _headings(own: Body, moves: int, aims: int) -> list[str]:
         for a, b, x, y in pairs:
             circle = f'circle cx="{number(own.x + reach * x)}" cy="{number(own.y + reach * y)}" r="{radius}"'
             actions = code.format(head, head + 1, a, b).split()
-            marks.append(clickable(actions, pad(circle, COLORS[own.seat] if head == 0 else HURT)))
+            marks.append(clickable(actions, pad(circle, mark.COLORS[own.seat] if head == 0 else mark.HURT)))
     return marks
 
 
@@ -135,33 +119,33 @@ def _buttons() -> list[str]:
 def _seat_card(scene: Scene, seat: int, top: float, width: float) -> list[str]:
     """Lines of the document for one seat: who, bars, and what it does."""
     body = next((body for body in scene.bodies if body.seat == seat), None)
-    edge = COLORS[seat] if seat == scene.seat else "none"
+    edge = mark.COLORS[seat] if seat == scene.seat else "none"
     place = scene.places[seat]
     note = f"place {place:g}" if place is not None else condition(body) if body else ""
     return [
         f'<g transform="translate(0 {top:g})">',
-        f'<rect width="{width:g}" height="{CARD_HEIGHT}" rx="10" fill="{GROUND}" stroke="{edge}" stroke-width="2"/>',
+        f'<rect width="{width:g}" height="{CARD_HEIGHT}" rx="10" fill="{mark.GROUND}" stroke="{edge}" stroke-width="2"/>',
         seat_mark(seat, 26, 36, 14),
-        words(50, 22, f"seat {seat}{' (you)' if seat == scene.seat else ''}", 14, TEXT, 700),
-        words(width - 12, 22, note, 13, WARM, 400, "end"),
-        *(_bars(body) if body else [words(50, 46, fate(scene, seat), 13, FAINT)]),
+        words(50, 22, f"seat {seat}{' (you)' if seat == scene.seat else ''}", 14, mark.TEXT, 700),
+        words(width - 12, 22, note, 13, mark.WARM, 400, "end"),
+        *(_bars(body) if body else [words(50, 46, fate(scene, seat), 13, mark.FAINT)]),
         "</g>",
     ]
 
 
 def _bars(body: Body) -> list[str]:
     lines = [
-        _bar(32, body.hp, HURT if body.hp < 0.3 else COLORS[body.seat]),
-        words(186, 40, f"{100 * body.hp:.0f} hp", 12, TEXT),
+        _bar(32, body.hp, mark.HURT if body.hp < 0.3 else mark.COLORS[body.seat]),
+        words(186, 40, f"{100 * body.hp:.0f} hp", 12, mark.TEXT),
     ]
     if body.energy is not None:
-        lines += [_bar(46, body.energy, "#8fb8ff"), words(186, 54, f"{100 * body.energy:.0f}", 12, FAINT)]
-        lines.append(words(50, 66, f"{body.ammunition} shots", 11, FAINT))
+        lines += [_bar(46, body.energy, "#8fb8ff"), words(186, 54, f"{100 * body.energy:.0f}", 12, mark.FAINT)]
+        lines.append(words(50, 66, f"{body.ammunition} shots", 11, mark.FAINT))
     return lines
 
 
 def _bar(top: float, part: float, fill: str) -> str:
     return (
-        f'<g><rect x="50" y="{top:g}" width="{BAR}" height="8" rx="4" fill="{NIGHT}"/>'
+        f'<g><rect x="50" y="{top:g}" width="{BAR}" height="8" rx="4" fill="{mark.NIGHT}"/>'
         f'<rect x="50" y="{top:g}" width="{number(BAR * part)}" height="8" rx="4" fill="{fill}"/></g>'
     )

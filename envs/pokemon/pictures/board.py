@@ -9,56 +9,7 @@ import numpy as np
 
 from ludory.envs import State
 
-from ..columns import (
-    ABILITY_ID,
-    ENTITY_SIZE,
-    GENERATION_AT,
-    IDS,
-    ITEM_ID,
-    LAST_MOVE_ID,
-    MOVE_EFFECTIVENESS,
-    MOVE_IDS_AT,
-    MOVE_LEGAL,
-    MOVE_NUMBERS,
-    MOVE_POWER,
-    MOVE_PP,
-    MOVE_STATUS,
-    MOVES_AT,
-    POKEMON,
-    POKEMON_ACTIVE,
-    POKEMON_AT,
-    POKEMON_EXISTS,
-    POKEMON_FAINTED,
-    POKEMON_FEMALE,
-    POKEMON_GIMMICK,
-    POKEMON_HP,
-    POKEMON_HP_EXACT,
-    POKEMON_ITEM_LOST,
-    POKEMON_LEVEL,
-    POKEMON_MALE,
-    POKEMON_NUMBERS,
-    POKEMON_STAGES,
-    POKEMON_TERASTALLIZED,
-    POKEMON_TRANSFORMED,
-    POKEMON_TRAPPED,
-    PREVIEW_AT,
-    ROOMS_AT,
-    SIDE_NUMBERS,
-    SIDES_AT,
-    SPECIES_ID,
-    SPENT_AT,
-    STATUS_ID,
-    TERA_ID,
-    TERRAIN_AT,
-    TERRAIN_TURNS_AT,
-    TURN_AT,
-    TYPE_1_ID,
-    TYPE_2_ID,
-    VOLATILE_AT,
-    VOLATILE_NUMBERS,
-    WEATHER_AT,
-    WEATHER_TURNS_AT,
-)
+from .. import columns as at
 from ..dex import dex
 from ..observation import write_entity
 from ..tracker import Tracker
@@ -169,22 +120,22 @@ def board_of_rows(rows: Array, seat: int | None, lines: Sequence[str] = ()) -> B
         seat: whose view is drawn; None shows each side as its own player knows it.
         lines: what happened last, in words.
     """
-    if rows.shape != (2, ENTITY_SIZE):
-        raise ValueError(f"pictures of battles are drawn from two rows of {ENTITY_SIZE} numbers, got {rows.shape}")
+    if rows.shape != (2, at.ENTITY_SIZE):
+        raise ValueError(f"pictures of battles are drawn from two rows of {at.ENTITY_SIZE} numbers, got {rows.shape}")
     viewer = seat or 0
     row = rows[viewer]
     near = _side(row, 0, f"p{viewer + 1}")
     far = _side(rows[1 - viewer], 0, f"p{2 - viewer}") if seat is None else _side(row, 1, f"p{2 - viewer}")
     notes = ("choose the lead", "choose who comes in", "wait", "choose again")
-    shown = [note for k, note in enumerate(notes) if row[PREVIEW_AT + k] and seat is not None]
+    shown = [note for k, note in enumerate(notes) if row[at.PREVIEW_AT + k] and seat is not None]
     words = [
-        WEATHERS[int(row[WEATHER_AT:WEATHER_TURNS_AT].argmax())],
-        TERRAINS[int(row[TERRAIN_AT:TERRAIN_TURNS_AT].argmax())],
+        WEATHERS[int(row[at.WEATHER_AT : at.WEATHER_TURNS_AT].argmax())],
+        TERRAINS[int(row[at.TERRAIN_AT : at.TERRAIN_TURNS_AT].argmax())],
     ]
-    words += [name for k, name in enumerate(ROOMS) if row[ROOMS_AT + k]]
+    words += [name for k, name in enumerate(ROOMS) if row[at.ROOMS_AT + k]]
     return Board(
-        round(float(row[TURN_AT]) * 100),
-        round(float(row[GENERATION_AT]) * 9),
+        round(float(row[at.TURN_AT]) * 100),
+        round(float(row[at.GENERATION_AT]) * 9),
         tuple(word for word in words if word),
         ", ".join(shown),
         near,
@@ -195,7 +146,7 @@ def board_of_rows(rows: Array, seat: int | None, lines: Sequence[str] = ()) -> B
 
 def board_of_tracker(tracker: Tracker, mask: Sequence[bool] | Array | None = None) -> Board:
     """Board of what a tracker knows, with the lines of this turn; `mask` marks legal moves."""
-    row = np.zeros(ENTITY_SIZE, np.float32)
+    row = np.zeros(at.ENTITY_SIZE, np.float32)
     write_entity(tracker, np.ones(10, bool) if mask is None else mask, row)
     board = board_of_rows(np.stack([row, row]), 0, words_of_lines(tracker.recent))
     own, foe = tracker.players
@@ -207,10 +158,10 @@ def board_of_tracker(tracker: Tracker, mask: Sequence[bool] | Array | None = Non
 
 
 def _side(row: Array, side: int, title: str) -> ShownSide:
-    ids = row[:MOVE_IDS_AT].reshape(POKEMON, IDS).astype(int)[6 * side : 6 * side + 6]
-    numbers = row[POKEMON_AT:VOLATILE_AT].reshape(POKEMON, POKEMON_NUMBERS)[6 * side : 6 * side + 6]
-    volatile = row[VOLATILE_AT + side * VOLATILE_NUMBERS :][:VOLATILE_NUMBERS]
-    conditions = row[SIDES_AT + SIDE_NUMBERS * side :][:SIDE_NUMBERS]
+    ids = row[: at.MOVE_IDS_AT].reshape(at.POKEMON, at.IDS).astype(int)[6 * side : 6 * side + 6]
+    numbers = row[at.POKEMON_AT : at.VOLATILE_AT].reshape(at.POKEMON, at.POKEMON_NUMBERS)[6 * side : 6 * side + 6]
+    volatile = row[at.VOLATILE_AT + side * at.VOLATILE_NUMBERS :][: at.VOLATILE_NUMBERS]
+    conditions = row[at.SIDES_AT + at.SIDE_NUMBERS * side :][: at.SIDE_NUMBERS]
     layers = {SIDE_CONDITIONS.index(name): most for name, most in LAYERS.items()}
     shown = [
         name + (f" x{round(float(conditions[k]) * layers[k])}" if k in layers else "")
@@ -218,17 +169,21 @@ def _side(row: Array, side: int, title: str) -> ShownSide:
         if conditions[k]
     ]
     if side == 1:
-        shown += [f"{name} used" for k, name in enumerate(GIMMICKS) if row[SPENT_AT + k]]
+        shown += [f"{name} used" for k, name in enumerate(GIMMICKS) if row[at.SPENT_AT + k]]
     pokemon = tuple(_pokemon(ids[k], numbers[k], volatile) for k in range(6))
-    moves = tuple(_move(row, 4 * side + k) for k in range(4) if row[MOVE_IDS_AT + 4 * side + k] > 1)
+    moves = tuple(_move(row, 4 * side + k) for k in range(4) if row[at.MOVE_IDS_AT + 4 * side + k] > 1)
     return ShownSide(title, pokemon, tuple(shown), moves)
 
 
 def _pokemon(ids: Array, numbers: Array, volatile: Array) -> ShownPokemon:
-    types = tuple(names_of("types")[number] for number in ids[TYPE_1_ID : TYPE_2_ID + 1] if number > 1)
-    active, terastallized = bool(numbers[POKEMON_ACTIVE]), bool(numbers[POKEMON_TERASTALLIZED])
-    stages = [round(float(stage) * 6) for stage in numbers[POKEMON_STAGES:][:7]] if active else []
-    flags = (POKEMON_GIMMICK, "changed form"), (POKEMON_TRANSFORMED, "transformed"), (POKEMON_TRAPPED, "trapped")
+    types = tuple(names_of("types")[number] for number in ids[at.TYPE_1_ID : at.TYPE_2_ID + 1] if number > 1)
+    active, terastallized = bool(numbers[at.POKEMON_ACTIVE]), bool(numbers[at.POKEMON_TERASTALLIZED])
+    stages = [round(float(stage) * 6) for stage in numbers[at.POKEMON_STAGES :][:7]] if active else []
+    flags = (
+        (at.POKEMON_GIMMICK, "changed form"),
+        (at.POKEMON_TRANSFORMED, "transformed"),
+        (at.POKEMON_TRAPPED, "trapped"),
+    )
     notes = [name for flag, name in flags if numbers[flag]]
     if active:
         notes += [
@@ -237,36 +192,38 @@ def _pokemon(ids: Array, numbers: Array, volatile: Array) -> ShownPokemon:
             if volatile[k]
         ]
     return ShownPokemon(
-        name=written_names("species")[ids[SPECIES_ID]] or ("?" if numbers[POKEMON_EXISTS] else ""),
-        level=round(float(numbers[POKEMON_LEVEL]) * 100),
-        gender="♂" if numbers[POKEMON_MALE] else "♀" if numbers[POKEMON_FEMALE] else "",
+        name=written_names("species")[ids[at.SPECIES_ID]] or ("?" if numbers[at.POKEMON_EXISTS] else ""),
+        level=round(float(numbers[at.POKEMON_LEVEL]) * 100),
+        gender="♂" if numbers[at.POKEMON_MALE] else "♀" if numbers[at.POKEMON_FEMALE] else "",
         types=types,
-        tera=names_of("types")[ids[TERA_ID]] if terastallized else "",
-        ability=written_names("abilities")[ids[ABILITY_ID]],
-        item="no item" if ids[ITEM_ID] == 1 and numbers[POKEMON_ITEM_LOST] else written_names("items")[ids[ITEM_ID]],
-        status=STATUSES[ids[STATUS_ID]],
-        hp=float(numbers[POKEMON_HP]),
-        exact=bool(numbers[POKEMON_HP_EXACT]),
+        tera=names_of("types")[ids[at.TERA_ID]] if terastallized else "",
+        ability=written_names("abilities")[ids[at.ABILITY_ID]],
+        item="no item"
+        if ids[at.ITEM_ID] == 1 and numbers[at.POKEMON_ITEM_LOST]
+        else written_names("items")[ids[at.ITEM_ID]],
+        status=STATUSES[ids[at.STATUS_ID]],
+        hp=float(numbers[at.POKEMON_HP]),
+        exact=bool(numbers[at.POKEMON_HP_EXACT]),
         active=active,
-        fainted=bool(numbers[POKEMON_FAINTED]),
+        fainted=bool(numbers[at.POKEMON_FAINTED]),
         stages=tuple(f"{STAGES[k]} {stage:+d}" for k, stage in enumerate(stages) if stage),
         notes=tuple(notes),
-        last_move=written_names("moves")[ids[LAST_MOVE_ID]] if active else "",
+        last_move=written_names("moves")[ids[at.LAST_MOVE_ID]] if active else "",
     )
 
 
 def _move(row: Array, k: int) -> ShownMove:
-    number, facts = int(row[MOVE_IDS_AT + k]), row[MOVES_AT + k * MOVE_NUMBERS :][:MOVE_NUMBERS]
-    kind = dex(round(float(row[GENERATION_AT]) * 9)).move_type[number]
-    times = float(facts[MOVE_EFFECTIVENESS]) * 4
+    number, facts = int(row[at.MOVE_IDS_AT + k]), row[at.MOVES_AT + k * at.MOVE_NUMBERS :][: at.MOVE_NUMBERS]
+    kind = dex(round(float(row[at.GENERATION_AT]) * 9)).move_type[number]
+    times = float(facts[at.MOVE_EFFECTIVENESS]) * 4
     effect = (
-        "" if facts[MOVE_STATUS] or times == 1 else "no effect" if times == 0 else "weak" if times < 1 else "strong"
+        "" if facts[at.MOVE_STATUS] or times == 1 else "no effect" if times == 0 else "weak" if times < 1 else "strong"
     )
     return ShownMove(
         written_names("moves")[number],
         names_of("types")[kind] or "normal",
-        float(facts[MOVE_PP]),
-        round(float(facts[MOVE_POWER]) * 150),
-        bool(facts[MOVE_LEGAL]) or k >= 4,
+        float(facts[at.MOVE_PP]),
+        round(float(facts[at.MOVE_POWER]) * 150),
+        bool(facts[at.MOVE_LEGAL]) or k >= 4,
         effect,
     )

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import layout as at
 from .handlers import effect, line
-from .layout import (
-    LAYERS,
-    OTHER_SIDE,
-    ROOM,
-    ROOMS,
-    SIDE,
-    SIDE_CONDITIONS,
-    SIDE_SIZE,
-    TERRAIN,
-    TERRAIN_TURNS,
-    TERRAINS,
-    WEATHER,
-    WEATHER_TURNS,
-    WEATHERS,
-)  # fmt: skip
 from .reveals import reveal
 
 if TYPE_CHECKING:
     from .tracker import Tracker
 
-_SIDE_CONDITION = {name: k for k, name in enumerate(SIDE_CONDITIONS)}
-_WEATHER = {name: k for k, name in enumerate(WEATHERS)} | {"snow": WEATHERS.index("snowscape")}
-_TERRAIN = {name: k for k, name in enumerate(TERRAINS)}
-_SWAPPED = (*range(10), OTHER_SIDE)
+_SIDE_CONDITION = {name: k for k, name in enumerate(at.SIDE_CONDITIONS)}
+_WEATHER = {name: k for k, name in enumerate(at.WEATHERS)} | {"snow": at.WEATHERS.index("snowscape")}
+_TERRAIN = {name: k for k, name in enumerate(at.TERRAINS)}
+_SWAPPED = (*range(10), at.OTHER_SIDE)
 """Side conditions that Court Change swaps."""
 
 
@@ -36,9 +22,9 @@ _SWAPPED = (*range(10), OTHER_SIDE)
 def weather(tracker: Tracker, parts: list[str]) -> None:
     """`|-weather|WEATHER|[upkeep]`."""
     number = _WEATHER[effect(parts[2])]
-    if tracker.values[WEATHER] != number or (len(parts) > 3 and parts[3] != "[upkeep]"):
-        tracker.values[WEATHER] = number
-        tracker.values[WEATHER_TURNS] = 0
+    if tracker.values[at.WEATHER] != number or (len(parts) > 3 and parts[3] != "[upkeep]"):
+        tracker.values[at.WEATHER] = number
+        tracker.values[at.WEATHER_TURNS] = 0
     if len(parts) > 4:
         reveal(tracker, parts, -1, of_owns=True)
 
@@ -48,10 +34,10 @@ def field_start(tracker: Tracker, parts: list[str]) -> None:
     """`|-fieldstart|CONDITION`."""
     name = effect(parts[2])
     if name in _TERRAIN:
-        tracker.values[TERRAIN] = _TERRAIN[name]
-        tracker.values[TERRAIN_TURNS] = 0
-    elif name in ROOMS:
-        tracker.values[ROOM + ROOMS.index(name)] = 1
+        tracker.values[at.TERRAIN] = _TERRAIN[name]
+        tracker.values[at.TERRAIN_TURNS] = 0
+    elif name in at.ROOMS:
+        tracker.values[at.ROOM + at.ROOMS.index(name)] = 1
     if len(parts) > 4 and parts[3].startswith("[from] ability"):
         reveal(tracker, parts, -1, of_owns=True)
 
@@ -61,9 +47,9 @@ def field_end(tracker: Tracker, parts: list[str]) -> None:
     """`|-fieldend|CONDITION`."""
     name = effect(parts[2])
     if name in _TERRAIN:
-        tracker.values[TERRAIN] = tracker.values[TERRAIN_TURNS] = 0
-    elif name in ROOMS:
-        tracker.values[ROOM + ROOMS.index(name)] = 0
+        tracker.values[at.TERRAIN] = tracker.values[at.TERRAIN_TURNS] = 0
+    elif name in at.ROOMS:
+        tracker.values[at.ROOM + at.ROOMS.index(name)] = 0
 
 
 @line("-fieldactivate")
@@ -75,24 +61,24 @@ def field_activate(tracker: Tracker, parts: list[str]) -> None:
 def side_start(tracker: Tracker, parts: list[str]) -> None:
     """`|-sidestart|SIDE|CONDITION`; a second one is a second layer."""
     side, name = tracker.side(parts[2]), effect(parts[3])
-    start = SIDE + side * SIDE_SIZE
+    start = at.SIDE + side * at.SIDE_SIZE
     place = _SIDE_CONDITION.get(name)
     if place is None:
         tracker.others[2 + side].add(name)
-        tracker.values[start + OTHER_SIDE] = 1
+        tracker.values[start + at.OTHER_SIDE] = 1
     else:
-        tracker.values[start + place] = min(LAYERS.get(name, 1), tracker.values[start + place] + 1)
+        tracker.values[start + place] = min(at.LAYERS.get(name, 1), tracker.values[start + place] + 1)
 
 
 @line("-sideend")
 def side_end(tracker: Tracker, parts: list[str]) -> None:
     """`|-sideend|SIDE|CONDITION`."""
     side, name = tracker.side(parts[2]), effect(parts[3])
-    start = SIDE + side * SIDE_SIZE
+    start = at.SIDE + side * at.SIDE_SIZE
     place = _SIDE_CONDITION.get(name)
     if place is None:
         tracker.others[2 + side].discard(name)
-        tracker.values[start + OTHER_SIDE] = bool(tracker.others[2 + side])
+        tracker.values[start + at.OTHER_SIDE] = bool(tracker.others[2 + side])
     else:
         tracker.values[start + place] = 0
 
@@ -102,6 +88,6 @@ def swap_side_conditions(tracker: Tracker, parts: list[str]) -> None:
     """`|-swapsideconditions`: Court Change."""
     values = tracker.values
     for k in _SWAPPED:
-        one, two = SIDE + k, SIDE + SIDE_SIZE + k
+        one, two = at.SIDE + k, at.SIDE + at.SIDE_SIZE + k
         values[one], values[two] = values[two], values[one]
     tracker.others[2], tracker.others[3] = tracker.others[3], tracker.others[2]

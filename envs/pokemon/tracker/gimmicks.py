@@ -5,16 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..vocab import numbers
+from . import layout as at
 from .handlers import line
-from .layout import (
-    GIMMICK,
-    OFFERED,
-    ROW,
-    SPECIES,
-    SPENT,
-    TERA,
-    TERASTALLIZED,
-)  # fmt: skip
 
 if TYPE_CHECKING:
     from .tracker import Tracker
@@ -24,9 +16,9 @@ _TYPES = numbers("types")
 
 def spend(tracker: Tracker, side: int, gimmick: int) -> None:
     """A side has used a gimmick, by its place in `GIMMICKS`."""
-    tracker.values[SPENT + 4 * side + gimmick] = 1
+    tracker.values[at.SPENT + 4 * side + gimmick] = 1
     if side == 0:
-        tracker.values[OFFERED + gimmick] = 0
+        tracker.values[at.OFFERED + gimmick] = 0
 
 
 @line("-mega", "-burst")
@@ -34,7 +26,7 @@ def mega(tracker: Tracker, parts: list[str]) -> None:
     """`|-mega|POKEMON|SPECIES|MEGASTONE` and `|-burst|POKEMON|SPECIES|ITEM`."""
     row = tracker.row(parts[2])
     spend(tracker, int(row >= 6), 0)
-    tracker.values[row * ROW + GIMMICK] = 1
+    tracker.values[row * at.ROW + at.GIMMICK] = 1
     if len(parts) > 4 and parts[4]:
         tracker.set_item(row, parts[4])
 
@@ -56,10 +48,10 @@ def z_power(tracker: Tracker, parts: list[str]) -> None:
 def terastallize(tracker: Tracker, parts: list[str]) -> None:
     """`|-terastallize|POKEMON|TYPE`."""
     row = tracker.row(parts[2])
-    start, values = row * ROW, tracker.values
+    start, values = row * at.ROW, tracker.values
     number = _TYPES[parts[3]]
     if not number:
         raise ValueError(f"no type is called {parts[3]!r}")
     spend(tracker, int(row >= 6), 3)
-    values[start + TERA], values[start + TERASTALLIZED] = number, 1
-    tracker.set_species(row, values[start + SPECIES])
+    values[start + at.TERA], values[start + at.TERASTALLIZED] = number, 1
+    tracker.set_species(row, values[start + at.SPECIES])

@@ -9,27 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..vocab import numbers
 from . import field, gimmicks, moves, reveals, stats, switches, volatiles  # noqa: F401
+from . import layout as at
 from .handlers import HANDLERS, line
-from .layout import (
-    ACTIVE_ROW,
-    EXISTS,
-    FAINTED,
-    FIELD_TURNS,
-    PREVIEW,
-    ROW,
-    SEEN,
-    SIDE,
-    SIDE_SIZE,
-    STATUS,
-    STATUS_TURNS,
-    TEAM_SIZE,
-    TERRAIN,
-    TERRAIN_TURNS,
-    TURN,
-    WEATHER,
-    WEATHER_TURNS,
-    WISH,
-)  # fmt: skip
 
 if TYPE_CHECKING:
     from .tracker import Tracker
@@ -53,10 +34,10 @@ def team_size(tracker: Tracker, parts: list[str]) -> None:
     side, size = tracker.side(parts[2]), int(parts[3])
     if not 1 <= size <= 6:
         raise ValueError(f"{size} Pokémon")
-    tracker.values[TEAM_SIZE + side] = size
+    tracker.values[at.TEAM_SIZE + side] = size
     for k in range(6):
         # slots beyond the size do not exist; those within are unknown
-        tracker.values[(6 * side + k) * ROW + EXISTS] = k < size
+        tracker.values[(6 * side + k) * at.ROW + at.EXISTS] = k < size
 
 
 @line("poke")
@@ -68,13 +49,13 @@ def poke(tracker: Tracker, parts: list[str]) -> None:
     row = 6 * side + tracker.counts[side]
     tracker.counts[side] += 1
     tracker.set_details(row, parts[3])
-    tracker.values[row * ROW + SEEN] = 1
+    tracker.values[row * at.ROW + at.SEEN] = 1
 
 
 @line("teampreview")
 def team_preview(tracker: Tracker, parts: list[str]) -> None:
     """`|teampreview`."""
-    tracker.values[PREVIEW] = 1
+    tracker.values[at.PREVIEW] = 1
 
 
 @line("win")
@@ -92,8 +73,8 @@ def tie(tracker: Tracker, parts: list[str]) -> None:
 @line("turn")
 def turn(tracker: Tracker, parts: list[str]) -> None:
     """`|turn|3`."""
-    tracker.values[TURN] = int(parts[2])
-    tracker.values[PREVIEW] = 0
+    tracker.values[at.TURN] = int(parts[2])
+    tracker.values[at.PREVIEW] = 0
     # Baton Pass ends with the turn in which it was used
     tracker.passing[0] = tracker.passing[1] = 0
     tracker.recent.clear()
@@ -103,20 +84,20 @@ def turn(tracker: Tracker, parts: list[str]) -> None:
 def upkeep(tracker: Tracker, parts: list[str]) -> None:
     """`|upkeep`: the end of a turn, after damage by weather, status and the like and before fallen Pokémon are replaced."""
     values = tracker.values
-    if values[WEATHER]:
-        values[WEATHER_TURNS] += 1
-    if values[TERRAIN]:
-        values[TERRAIN_TURNS] += 1
+    if values[at.WEATHER]:
+        values[at.WEATHER_TURNS] += 1
+    if values[at.TERRAIN]:
+        values[at.TERRAIN_TURNS] += 1
     for side in (0, 1):
-        start = values[ACTIVE_ROW + side] * ROW
-        if start >= 0 and not values[start + FAINTED]:
-            values[start + FIELD_TURNS] += 1
+        start = values[at.ACTIVE_ROW + side] * at.ROW
+        if start >= 0 and not values[start + at.FAINTED]:
+            values[start + at.FIELD_TURNS] += 1
             # sleep is counted by the turns that it costs, see `cannot`
-            if values[start + STATUS] > 1 and values[start + STATUS] != _ASLEEP:
-                values[start + STATUS_TURNS] += 1
+            if values[start + at.STATUS] > 1 and values[start + at.STATUS] != _ASLEEP:
+                values[start + at.STATUS_TURNS] += 1
                 # damage by bad poison stops growing at 15/16
-                if values[start + STATUS] == _TOXIC and values[start + STATUS_TURNS] > 15:
-                    values[start + STATUS_TURNS] = 15
-        wish = SIDE + side * SIDE_SIZE + WISH
+                if values[start + at.STATUS] == _TOXIC and values[start + at.STATUS_TURNS] > 15:
+                    values[start + at.STATUS_TURNS] = 15
+        wish = at.SIDE + side * at.SIDE_SIZE + at.WISH
         if values[wish]:
             values[wish] -= 1

@@ -5,32 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..vocab import numbers
+from . import layout as at
 from .handlers import effect, line
-from .layout import (
-    ABILITY,
-    ACTIVE_ROW,
-    CHARGING,
-    FAINTED,
-    HEALING_WISH,
-    LAST_MOVE,
-    LOCKED,
-    MOVES,
-    MUST_RECHARGE,
-    NUM_TEMPORARY,
-    PP,
-    PP_MAX,
-    PROTECT,
-    ROW,
-    SIDE,
-    SIDE_SIZE,
-    STATUS_TURNS,
-    TEMPORARY,
-    TYPE_1,
-    TYPE_2,
-    VOLATILE,
-    VOLATILE_SIZE,
-    WISH,
-)  # fmt: skip
 from .reveals import reveal, reveal_effect
 
 if TYPE_CHECKING:
@@ -74,8 +50,8 @@ def move(tracker: Tracker, parts: list[str]) -> None:
     """`|move|POKEMON|MOVE|TARGET`, with `[from]` if something else than a choice called it."""
     row = tracker.row(parts[2])
     side = int(row >= 6)
-    start, values = row * ROW, tracker.values
-    volatile = VOLATILE + side * VOLATILE_SIZE
+    start, values = row * at.ROW, tracker.values
+    volatile = at.VOLATILE + side * at.VOLATILE_SIZE
     name = (
         parts[3][2:] if parts[3].startswith("Z-") else parts[3]
     )  # a status move with Z-power keeps its name behind "Z-"
@@ -87,27 +63,29 @@ def move(tracker: Tracker, parts: list[str]) -> None:
         if part.startswith("[from]"):
             caller = part[6:].strip()
     # goes on by itself: neither choice nor pp
-    goes_on = values[start + LAST_MOVE] == number and (values[volatile + LOCKED] or values[volatile + CHARGING])
-    values[start + LAST_MOVE] = number
-    values[volatile + CHARGING] = values[volatile + MUST_RECHARGE] = 0
+    goes_on = values[start + at.LAST_MOVE] == number and (
+        values[volatile + at.LOCKED] or values[volatile + at.CHARGING]
+    )
+    values[start + at.LAST_MOVE] = number
+    values[volatile + at.CHARGING] = values[volatile + at.MUST_RECHARGE] = 0
     if number in LOCKING:
-        turns = values[volatile + LOCKED] + 1
+        turns = values[volatile + at.LOCKED] + 1
         # after its last turn such a move ends
-        values[volatile + LOCKED] = turns if turns < LOCKING[number] else 0
+        values[volatile + at.LOCKED] = turns if turns < LOCKING[number] else 0
         if "[notarget]" in parts:
             unlock(tracker, side)
     else:
-        values[volatile + LOCKED] = 0
+        values[volatile + at.LOCKED] = 0
     # other moves break the row of guards
     if number not in STALLING:
-        values[volatile + PROTECT] = 0
+        values[volatile + at.PROTECT] = 0
     if number in (_BATON_PASS, _SHED_TAIL):
         tracker.passing[side] = number
-    elif number == _WISH_MOVE and not values[SIDE + side * SIDE_SIZE + WISH]:
+    elif number == _WISH_MOVE and not values[at.SIDE + side * at.SIDE_SIZE + at.WISH]:
         # a wish comes true at the end of the next turn; two upkeeps, this one included
-        values[SIDE + side * SIDE_SIZE + WISH] = 2
+        values[at.SIDE + side * at.SIDE_SIZE + at.WISH] = 2
     elif number in _HEALING_WISHES:
-        values[SIDE + side * SIDE_SIZE + HEALING_WISH] = 1
+        values[at.SIDE + side * at.SIDE_SIZE + at.HEALING_WISH] = 1
     if caller and number != _PURSUIT:  # a Pursuit that catches a leaving Pokémon names itself as its cause
         if caller.startswith("ability:"):
             # a move by an ability shows the ability, but perhaps only for now
@@ -125,19 +103,19 @@ def move(tracker: Tracker, parts: list[str]) -> None:
     if place < 0:
         return
     # Pressure takes one more, from chosen moves only
-    values[place + PP] = max(0, values[place + PP] - 1 - (not caller and _pressed(tracker, row, number)))
+    values[place + at.PP] = max(0, values[place + at.PP] - 1 - (not caller and _pressed(tracker, row, number)))
 
 
 def _pressed(tracker: Tracker, row: int, number: int) -> bool:
     """Whether a move aims at an ability Pressure."""
-    values, start, side = tracker.values, row * ROW, int(row >= 6)
-    if number == _CURSE and _GHOST not in (values[start + TYPE_1], values[start + TYPE_2]):
+    values, start, side = tracker.values, row * at.ROW, int(row >= 6)
+    if number == _CURSE and _GHOST not in (values[start + at.TYPE_1], values[start + at.TYPE_2]):
         return False  # it aims at the user
-    foe = values[ACTIVE_ROW + 1 - side]
+    foe = values[at.ACTIVE_ROW + 1 - side]
     return bool(
         foe >= 0
-        and values[foe * ROW + ABILITY] == _PRESSURE
-        and not values[foe * ROW + FAINTED]
+        and values[foe * at.ROW + at.ABILITY] == _PRESSURE
+        and not values[foe * at.ROW + at.FAINTED]
         and tracker.dex.move_pressed[number]
     )
 
@@ -148,11 +126,11 @@ def _press_caller(tracker: Tracker, row: int, caller: str, number: int) -> None:
     # Pressure counts for called moves from generation 3 on
     if tracker.gen < 3 or not called_by or not _pressed(tracker, row, number):
         return
-    values, start = tracker.values, row * ROW
-    first = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
+    values, start = tracker.values, row * at.ROW
+    first = start + (at.TEMPORARY if values[start + at.NUM_TEMPORARY] else at.MOVES)
     for place in range(first, first + 4):
         if values[place] == called_by:
-            values[place + PP] = max(0, values[place + PP] - 1)
+            values[place + at.PP] = max(0, values[place + at.PP] - 1)
 
 
 @line("cant")
@@ -163,14 +141,14 @@ def cannot(tracker: Tracker, parts: list[str]) -> None:
     if reason.startswith("ability:"):
         tracker.set_ability(row, reason[8:])
         row = next((tracker.row(part[5:]) for part in parts[4:] if part.startswith("[of] ")), row)
-    start, values = row * ROW, tracker.values
-    volatile = VOLATILE + (row >= 6) * VOLATILE_SIZE
+    start, values = row * at.ROW, tracker.values
+    volatile = at.VOLATILE + (row >= 6) * at.VOLATILE_SIZE
     # whoever cannot move drops what was going on
-    values[volatile + CHARGING] = values[volatile + LOCKED] = values[volatile + PROTECT] = 0
+    values[volatile + at.CHARGING] = values[volatile + at.LOCKED] = values[volatile + at.PROTECT] = 0
     if reason == "slp":
-        values[start + STATUS_TURNS] += 1
+        values[start + at.STATUS_TURNS] += 1
     elif reason == "recharge":
-        values[volatile + MUST_RECHARGE] = 0
+        values[volatile + at.MUST_RECHARGE] = 0
     if len(parts) > 4 and parts[4] and not parts[4].startswith("["):
         # the line names the move that was chosen, which is then known
         number = _MOVES[parts[4]]
@@ -183,11 +161,11 @@ def prepare(tracker: Tracker, parts: list[str]) -> None:
     """`|-prepare|POKEMON|MOVE`: the first turn of a move that takes two."""
     row = tracker.row(parts[2])
     charges = tracker.dex.move_charge[_MOVES[parts[3]]]
-    tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + CHARGING] = int(charges)
+    tracker.values[at.VOLATILE + (row >= 6) * at.VOLATILE_SIZE + at.CHARGING] = int(charges)
     if tracker.gen == 1 and charges:  # the second turn pays
         place = tracker.learn(row, _MOVES[parts[3]])
         if place >= 0:
-            tracker.values[place + PP] = min(tracker.values[place + PP_MAX], tracker.values[place + PP] + 1)
+            tracker.values[place + at.PP] = min(tracker.values[place + at.PP_MAX], tracker.values[place + at.PP] + 1)
 
 
 @line("-anim")
@@ -195,15 +173,15 @@ def animation(tracker: Tracker, parts: list[str]) -> None:
     """`|-anim|POKEMON|MOVE|TARGET`: a charged move that does not wait (Power Herb, sun)."""
     if len(parts[2]) > 2:
         row = tracker.row(parts[2])
-        tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + CHARGING] = 0
+        tracker.values[at.VOLATILE + (row >= 6) * at.VOLATILE_SIZE + at.CHARGING] = 0
 
 
 @line("-miss")
 def miss(tracker: Tracker, parts: list[str]) -> None:
     """`|-miss|SOURCE|TARGET`."""
     row = tracker.row(parts[2])
-    if tracker.values[row * ROW + LAST_MOVE] in _ROLLING:
-        tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + LOCKED] = 0
+    if tracker.values[row * at.ROW + at.LAST_MOVE] in _ROLLING:
+        tracker.values[at.VOLATILE + (row >= 6) * at.VOLATILE_SIZE + at.LOCKED] = 0
     else:
         unlock(tracker, int(row >= 6))
 
@@ -211,16 +189,16 @@ def miss(tracker: Tracker, parts: list[str]) -> None:
 def unlock(tracker: Tracker, side: int) -> None:
     """A move without effect does not start to go on by itself; from generation 5 on it also ends one that does."""
     values = tracker.values
-    locked = values[VOLATILE + side * VOLATILE_SIZE + LOCKED]
+    locked = values[at.VOLATILE + side * at.VOLATILE_SIZE + at.LOCKED]
     if tracker.gen >= 5 or (tracker.gen >= 3 and locked == 1):
-        values[VOLATILE + side * VOLATILE_SIZE + LOCKED] = 0
+        values[at.VOLATILE + side * at.VOLATILE_SIZE + at.LOCKED] = 0
 
 
 @line("-mustrecharge")
 def must_recharge(tracker: Tracker, parts: list[str]) -> None:
     """`|-mustrecharge|POKEMON`."""
     row = tracker.row(parts[2])
-    tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + MUST_RECHARGE] = 1
+    tracker.values[at.VOLATILE + (row >= 6) * at.VOLATILE_SIZE + at.MUST_RECHARGE] = 1
 
 
 @line("-fail")
@@ -229,7 +207,7 @@ def fail(tracker: Tracker, parts: list[str]) -> None:
     if len(parts) > 2 and parts[2][:1] == "p":
         row = tracker.row(parts[2])
         side = int(row >= 6)
-        tracker.values[VOLATILE + side * VOLATILE_SIZE + PROTECT] = 0
+        tracker.values[at.VOLATILE + side * at.VOLATILE_SIZE + at.PROTECT] = 0
         tracker.passing[side] = 0
         reveal(tracker, parts, row, of_owns=True)
 

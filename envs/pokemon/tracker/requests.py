@@ -6,46 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....errors import OptionError
-from .layout import (
-    ABILITY,
-    ACTIVE,
-    ACTIVE_ROW,
-    BASE_ABILITY,
-    BASE_SPECIES,
-    EXISTS,
-    FIELD_TURNS,
-    FORCED,
-    HP_MAX,
-    ITEM,
-    ITEM_LOST,
-    LAST_MOVE,
-    LOCKED,
-    MAYBE_TRAPPED,
-    MENU,
-    MENU_DISABLED,
-    MENU_PP,
-    MENU_PP_MAX,
-    MENU_SIZE,
-    MOVES,
-    NUM_MOVES,
-    NUM_TEMPORARY,
-    OFFERED,
-    PP,
-    PP_MAX,
-    PREVIEW,
-    ROW,
-    SPECIES,
-    SPENT,
-    STAGES,
-    STATS,
-    TEAM_SIZE,
-    TEMPORARY,
-    TERA,
-    TERASTALLIZED,
-    TRAPPED,
-    VOLATILE,
-    WAITING,
-)  # fmt: skip
+from . import layout as at
 from .moves import LOCKING
 from .rows import (
     ABILITY_NUMBERS,
@@ -91,7 +52,7 @@ class RequestRows(TeamRows):
         team = request["side"]["pokemon"]
         if not self.bound:
             self._bind(team, order)
-        if team and team[0]["active"] and self.values[ACTIVE_ROW] not in (order[0], -1):
+        if team and team[0]["active"] and self.values[at.ACTIVE_ROW] not in (order[0], -1):
             self._correct_active(order[0])
         for position, pokemon in enumerate(team):
             # most members are as in the last request
@@ -104,14 +65,14 @@ class RequestRows(TeamRows):
         values = self.values
         # copies: `clear_row` empties the rows below
         seen = [
-            (self.nicknames[row], values[row * ROW : row * ROW + ROW])
+            (self.nicknames[row], values[row * at.ROW : row * at.ROW + at.ROW])
             for row in range(6)
             if self.nicknames[row] is not None
         ]
-        active = values[ACTIVE_ROW]
+        active = values[at.ACTIVE_ROW]
         active_name = self.nicknames[active] if active >= 0 else None
         for row in range(6):
-            values[row * ROW + EXISTS] = 0
+            values[row * at.ROW + at.EXISTS] = 0
             self.clear_row(row)
         self.bound = True
         # what could be taken back refers to rows that no longer hold
@@ -122,81 +83,81 @@ class RequestRows(TeamRows):
             # the same nickname twice: each row is used once
             for name, block in seen:
                 if name == nickname:
-                    values[slot * ROW : slot * ROW + ROW] = block
+                    values[slot * at.ROW : slot * at.ROW + at.ROW] = block
                     seen.remove((name, block))
                     break
             self.nicknames[slot] = nickname
-            if nickname == active_name and (pokemon["active"] or active == values[ACTIVE_ROW]):
-                values[ACTIVE_ROW] = slot
-        values[TEAM_SIZE] = len(team)
+            if nickname == active_name and (pokemon["active"] or active == values[at.ACTIVE_ROW]):
+                values[at.ACTIVE_ROW] = slot
+        values[at.TEAM_SIZE] = len(team)
 
     def _correct_active(self, row: int) -> None:
         """The request says that another Pokémon is active than the lines did (an own Illusion): move what is true of the field."""
         values = self.values
-        shown = values[ACTIVE_ROW]
-        for offset in (ACTIVE, FIELD_TURNS, LAST_MOVE, *range(STAGES, STAGES + 7)):
-            values[row * ROW + offset], values[shown * ROW + offset] = values[shown * ROW + offset], 0
-        values[shown * ROW + LAST_MOVE] = 1
-        values[ACTIVE_ROW] = row
+        shown = values[at.ACTIVE_ROW]
+        for offset in (at.ACTIVE, at.FIELD_TURNS, at.LAST_MOVE, *range(at.STAGES, at.STAGES + 7)):
+            values[row * at.ROW + offset], values[shown * at.ROW + offset] = values[shown * at.ROW + offset], 0
+        values[shown * at.ROW + at.LAST_MOVE] = 1
+        values[at.ACTIVE_ROW] = row
         # read again, whatever the last texts were
         self._conditions[row] = self._conditions[shown] = None
         self._requested[row] = self._requested[shown] = None
 
     def _read_member(self, slot: int, pokemon: Mapping[str, Any]) -> None:
-        values, start = self.values, slot * ROW
+        values, start = self.values, slot * at.ROW
         last = self._requested[slot]
         self._requested[slot] = pokemon
         self.set_details(slot, pokemon["details"])
         self.set_condition(slot, pokemon["condition"])
         if last is None or last["stats"] != pokemon["stats"]:
             stats = pokemon["stats"]
-            for k, name in enumerate(_REQUEST_STATS, STATS + 1):
+            for k, name in enumerate(_REQUEST_STATS, at.STATS + 1):
                 values[start + k] = stats[name]
             # requests give five numbers; the sixth stat is the largest hp
-            values[start + STATS] = values[start + HP_MAX]
+            values[start + at.STATS] = values[start + at.HP_MAX]
         item = pokemon["item"]
         if item:
-            values[start + ITEM] = ITEM_NUMBERS[item]
+            values[start + at.ITEM] = ITEM_NUMBERS[item]
         else:
-            values[start + ITEM] = 1
+            values[start + at.ITEM] = 1
             # once it had an item and now has none
-            values[start + ITEM_LOST] |= last is not None and last["item"] != ""
+            values[start + at.ITEM_LOST] |= last is not None and last["item"] != ""
         if self.gen > 2:
             base = ABILITY_NUMBERS[pokemon["baseAbility"]]
             if (
-                base == _BATTLE_BOND and values[start + BASE_SPECIES] == GRENINJA
+                base == _BATTLE_BOND and values[start + at.BASE_SPECIES] == GRENINJA
             ):  # lines and details call it plain Greninja
-                values[start + BASE_SPECIES] = GRENINJA_BOND
+                values[start + at.BASE_SPECIES] = GRENINJA_BOND
                 self.set_species(slot, GRENINJA_BOND)
-            if base != values[start + BASE_ABILITY]:
+            if base != values[start + at.BASE_ABILITY]:
                 # an ability that was changed for the moment stays
-                if values[start + ABILITY] == values[start + BASE_ABILITY]:
-                    values[start + ABILITY] = base
-                values[start + BASE_ABILITY] = base
+                if values[start + at.ABILITY] == values[start + at.BASE_ABILITY]:
+                    values[start + at.ABILITY] = base
+                values[start + at.BASE_ABILITY] = base
             if "ability" in pokemon:
-                values[start + ABILITY] = ABILITY_NUMBERS[pokemon["ability"]]
+                values[start + at.ABILITY] = ABILITY_NUMBERS[pokemon["ability"]]
         if "teraType" in pokemon:
-            values[start + TERA] = TYPE_NUMBERS[pokemon["teraType"]]
-            if values[start + TERASTALLIZED] != bool(pokemon["terastallized"]):  # an Illusion was terastallized
-                values[start + TERASTALLIZED] = bool(pokemon["terastallized"])
-                self.set_species(slot, values[start + SPECIES])
+            values[start + at.TERA] = TYPE_NUMBERS[pokemon["teraType"]]
+            if values[start + at.TERASTALLIZED] != bool(pokemon["terastallized"]):  # an Illusion was terastallized
+                values[start + at.TERASTALLIZED] = bool(pokemon["terastallized"])
+                self.set_species(slot, values[start + at.SPECIES])
         if last is None or last["moves"] != pokemon["moves"] or last["active"] != pokemon["active"]:
             self._read_moves(slot, pokemon)
 
     def _read_moves(self, slot: int, pokemon: Mapping[str, Any]) -> None:
         """Moves of an own Pokémon. Those of an active one that differ from what it had are temporary."""
-        values, start = self.values, slot * ROW
+        values, start = self.values, slot * at.ROW
         moves = [MOVE_NUMBERS[name] for name in pokemon["moves"][:4]]
         if self.slot_order == "alpha":
             moves.sort()  # numbers go by id
         # equal to its own moves: whatever was temporary has ended
-        known = values[start + MOVES : start + MOVES + values[start + NUM_MOVES]].tolist()
+        known = values[start + at.MOVES : start + at.MOVES + values[start + at.NUM_MOVES]].tolist()
         if moves == known:
-            values[start + NUM_TEMPORARY] = 0
+            values[start + at.NUM_TEMPORARY] = 0
             return
         temporary = bool(known) and pokemon["active"]
-        block = start + (TEMPORARY if temporary else MOVES)
-        old = dict(zip(known, values[start + MOVES + PP : start + MOVES + PP + 4], strict=False))
+        block = start + (at.TEMPORARY if temporary else at.MOVES)
+        old = dict(zip(known, values[start + at.MOVES + at.PP : start + at.MOVES + at.PP + 4], strict=False))
         for k, move in enumerate(moves):
             values[block + k] = move
             # moves of Transform have 5 pp
@@ -205,25 +166,25 @@ class RequestRows(TeamRows):
             if (
                 temporary and k < len(known) and (known[k] == move or self.gen == 1)
             ):  # Mimic may copy a move that it knows
-                left = values[start + MOVES + PP + k]
-            values[block + PP + k] = left
-            values[block + PP_MAX + k] = most
-        values[start + (NUM_TEMPORARY if temporary else NUM_MOVES)] = len(moves)
+                left = values[start + at.MOVES + at.PP + k]
+            values[block + at.PP + k] = left
+            values[block + at.PP_MAX + k] = most
+        values[start + (at.NUM_TEMPORARY if temporary else at.NUM_MOVES)] = len(moves)
 
     def _read_menu(self, request: Mapping[str, Any]) -> None:
         values = self.values
-        values[PREVIEW] = bool(request.get("teamPreview"))
-        values[FORCED] = bool(request.get("forceSwitch"))
-        values[WAITING] = bool(request.get("wait"))
+        values[at.PREVIEW] = bool(request.get("teamPreview"))
+        values[at.FORCED] = bool(request.get("forceSwitch"))
+        values[at.WAITING] = bool(request.get("wait"))
         # a request without a menu leaves nothing of the last one
-        values[MENU : MENU + MENU_SIZE] = NO_MENU
+        values[at.MENU : at.MENU + at.MENU_SIZE] = NO_MENU
         actives = request.get("active")
         if not actives:
-            values[TRAPPED] = values[MAYBE_TRAPPED] = 0
+            values[at.TRAPPED] = values[at.MAYBE_TRAPPED] = 0
             return
         active = actives[0]
-        values[TRAPPED] = bool(active.get("trapped"))
-        values[MAYBE_TRAPPED] = bool(active.get("maybeTrapped"))
+        values[at.TRAPPED] = bool(active.get("trapped"))
+        values[at.MAYBE_TRAPPED] = bool(active.get("maybeTrapped"))
         moves = active["moves"][:4]
         maximum = active.get("maxMoves")
         # while dynamaxed, what is chosen are Max Moves; their pp are those of the moves below
@@ -232,36 +193,36 @@ class RequestRows(TeamRows):
             places = sorted(range(len(moves)), key=lambda k: str(moves[k]["id"]))
             moves = [moves[k] for k in places]
             shown = [shown[k] for k in places if k < len(shown)]
-        start = values[ACTIVE_ROW] * ROW
-        block = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
+        start = values[at.ACTIVE_ROW] * at.ROW
+        block = start + (at.TEMPORARY if values[start + at.NUM_TEMPORARY] else at.MOVES)
         for k, move in enumerate(moves):
             number = MOVE_NUMBERS[move["id"]]
             if number in HIDDEN_POWERS:  # its type stands in the name alone: "Hidden Power Ice 70"
                 number = MOVE_NUMBERS[move["move"]] or number
-            values[MENU + k] = number or 0
-            values[MENU + MENU_DISABLED + k] = bool(move.get("disabled"))
+            values[at.MENU + k] = number or 0
+            values[at.MENU + at.MENU_DISABLED + k] = bool(move.get("disabled"))
             pp = move.get("pp")
             if pp is None:  # a locked move: what is known of it
                 for place in range(block, block + 4):
                     if values[place] == number and number:
-                        values[MENU + MENU_PP + k] = values[place + PP]
-                        values[MENU + MENU_PP_MAX + k] = values[place + PP_MAX]
+                        values[at.MENU + at.MENU_PP + k] = values[place + at.PP]
+                        values[at.MENU + at.MENU_PP_MAX + k] = values[place + at.PP_MAX]
                 continue
-            values[MENU + MENU_PP + k] = pp
-            values[MENU + MENU_PP_MAX + k] = move["maxpp"]
+            values[at.MENU + at.MENU_PP + k] = pp
+            values[at.MENU + at.MENU_PP_MAX + k] = move["maxpp"]
             # the place of the same number first, then wherever the move stands
             for place in (block + k, *range(block, block + 4)):
                 if values[place] == number or (number in HIDDEN_POWERS and values[place] in HIDDEN_POWERS):
-                    values[place + PP] = pp
-                    values[place + PP_MAX] = move["maxpp"]
+                    values[place + at.PP] = pp
+                    values[place + at.PP_MAX] = move["maxpp"]
                     break
         # locked: one move, and no pp told
-        values[VOLATILE + LOCKED] = len(moves) == 1 and "pp" not in moves[0] and values[MENU] in LOCKING
+        values[at.VOLATILE + at.LOCKED] = len(moves) == 1 and "pp" not in moves[0] and values[at.MENU] in LOCKING
         for k, move in enumerate(shown[:4]):  # dynamaxed: the menu are Max Moves
-            values[MENU + k] = MOVE_NUMBERS[move["move"]]
+            values[at.MENU + k] = MOVE_NUMBERS[move["move"]]
         mega = active.get("canMegaEvo") or active.get("canUltraBurst")
         offers = (mega, active.get("canZMove"), active.get("canDynamax"), active.get("canTerastallize"))
         for k, offer in enumerate(offers):
             # what has been spent in this battle is not offered, whatever a menu says
-            if offer and not values[SPENT + k]:
-                values[OFFERED + k] = 1
+            if offer and not values[at.SPENT + k]:
+                values[at.OFFERED + k] = 1

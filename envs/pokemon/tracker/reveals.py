@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..vocab import numbers
+from . import layout as at
 from .handlers import line
-from .layout import (
-    ACTIVE_ROW,
-    BASE_ABILITY,
-    ITEM,
-    ITEM_LOST,
-    ROW,
-)  # fmt: skip
 
 if TYPE_CHECKING:
     from .tracker import Tracker
@@ -40,15 +34,15 @@ def reveal(tracker: Tracker, parts: list[str], row: int, of_owns: bool = False) 
 def reveal_effect(tracker: Tracker, cause: str, row: int) -> None:
     """An effect such as "item: Leftovers" shows what the Pokémon holds or can do."""
     if cause.startswith("item: "):
-        start = row * ROW
+        start = row * at.ROW
         if not (
-            tracker.values[start + ITEM] == 1 and tracker.values[start + ITEM_LOST]
+            tracker.values[start + at.ITEM] == 1 and tracker.values[start + at.ITEM_LOST]
         ):  # a berry heals after it was eaten
             tracker.set_item(row, cause[6:])
     elif cause.startswith("ability: "):
-        start = row * ROW
+        start = row * at.ROW
         # an ability that is shown is its own, unless its own is known already
-        tracker.set_ability(row, cause[9:], for_good=not tracker.values[start + BASE_ABILITY])
+        tracker.set_ability(row, cause[9:], for_good=not tracker.values[start + at.BASE_ABILITY])
 
 
 @line("-item")
@@ -56,7 +50,7 @@ def item(tracker: Tracker, parts: list[str]) -> None:
     """`|-item|POKEMON|ITEM|[from]EFFECT`."""
     if not parts[2]:  # generation 5: Frisk does not say whom
         holder = next(part[5:] for part in parts[4:] if part.startswith("[of] "))
-        row = tracker.values[ACTIVE_ROW + 1 - tracker.side(holder)]
+        row = tracker.values[at.ACTIVE_ROW + 1 - tracker.side(holder)]
         if row < 0:
             raise ValueError("nobody is there to be frisked")
     else:
@@ -92,10 +86,10 @@ def ability(tracker: Tracker, parts: list[str]) -> None:
     tracker.set_ability(row, parts[3], for_good=not cause)
     if cause == "ability: Trace":
         # Trace is its own ability, whatever it has copied
-        if tracker.values[row * ROW + BASE_ABILITY] == 0:
-            tracker.values[row * ROW + BASE_ABILITY] = numbers("abilities")["trace"]
+        if tracker.values[row * at.ROW + at.BASE_ABILITY] == 0:
+            tracker.values[row * at.ROW + at.BASE_ABILITY] = numbers("abilities")["trace"]
         if of >= 0:
-            tracker.set_ability(of, parts[3], for_good=not tracker.values[of * ROW + BASE_ABILITY])
+            tracker.set_ability(of, parts[3], for_good=not tracker.values[of * at.ROW + at.BASE_ABILITY])
 
 
 @line("-endability")
@@ -103,4 +97,4 @@ def end_ability(tracker: Tracker, parts: list[str]) -> None:
     """`|-endability|POKEMON|ABILITY`: suppressed; the name, if any, is that of its own."""
     row = tracker.row(parts[2])
     if len(parts) > 3 and parts[3] and not parts[3].startswith("["):
-        tracker.set_ability(row, parts[3], for_good=not tracker.values[row * ROW + BASE_ABILITY])
+        tracker.set_ability(row, parts[3], for_good=not tracker.values[row * at.ROW + at.BASE_ABILITY])

@@ -5,68 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..vocab import Kind, names_of
-from .layout import (
-    ABILITY,
-    ACTIVE,
-    ACTIVE_ROW,
-    EXISTS,
-    FAINTED,
-    FIELD_TURNS,
-    FORCED,
-    GENDER,
-    GIMMICK,
-    GIMMICKS,
-    HP,
-    HP_EXACT,
-    HP_MAX,
-    ITEM,
-    ITEM_LOST,
-    LAST_MOVE,
-    LEVEL,
-    MAYBE_TRAPPED,
-    MENU,
-    MENU_DISABLED,
-    MENU_PP,
-    MENU_PP_MAX,
-    MOVES,
-    NUM_MOVES,
-    NUM_TEMPORARY,
-    OFFERED,
-    PP,
-    PP_MAX,
-    PREVIEW,
-    ROOM,
-    ROOMS,
-    ROW,
-    SEEN,
-    SIDE,
-    SIDE_CONDITIONS,
-    SIDE_SIZE,
-    SPECIES,
-    SPENT,
-    STAGES,
-    STATS,
-    STATUS,
-    STATUS_TURNS,
-    TEAM_SIZE,
-    TEMPORARY,
-    TERA,
-    TERASTALLIZED,
-    TERRAIN,
-    TERRAIN_TURNS,
-    TERRAINS,
-    TRANSFORMED,
-    TRAPPED,
-    TURN,
-    TYPE_1,
-    TYPE_2,
-    VOLATILE,
-    VOLATILE_SIZE,
-    VOLATILES,
-    WEATHER,
-    WEATHER_TURNS,
-    WEATHERS,
-)  # fmt: skip
+from . import layout as at
 
 if TYPE_CHECKING:
     from .tracker import Tracker
@@ -179,31 +118,31 @@ def battle_state(tracker: Tracker) -> BattleState:
     values = tracker.values
     menu = tuple(
         KnownMove(
-            _name("moves", values[MENU + k]) or "",
-            values[MENU + MENU_PP + k],
-            values[MENU + MENU_PP_MAX + k],
-            bool(values[MENU + MENU_DISABLED + k]),
+            _name("moves", values[at.MENU + k]) or "",
+            values[at.MENU + at.MENU_PP + k],
+            values[at.MENU + at.MENU_PP_MAX + k],
+            bool(values[at.MENU + at.MENU_DISABLED + k]),
         )
         for k in range(4)
-        if values[MENU + k] != 1
+        if values[at.MENU + k] != 1
     )
     return BattleState(
         tracker.gen,
         tracker.perspective,
-        values[TURN],
+        values[at.TURN],
         _side(tracker, 0),
         _side(tracker, 1),
-        WEATHERS[values[WEATHER]],
-        values[WEATHER_TURNS],
-        TERRAINS[values[TERRAIN]],
-        values[TERRAIN_TURNS],
-        tuple(name for k, name in enumerate(ROOMS) if values[ROOM + k]),
-        bool(values[PREVIEW]),
-        bool(values[FORCED]),
-        bool(values[TRAPPED]),
-        bool(values[MAYBE_TRAPPED]),
+        at.WEATHERS[values[at.WEATHER]],
+        values[at.WEATHER_TURNS],
+        at.TERRAINS[values[at.TERRAIN]],
+        values[at.TERRAIN_TURNS],
+        tuple(name for k, name in enumerate(at.ROOMS) if values[at.ROOM + k]),
+        bool(values[at.PREVIEW]),
+        bool(values[at.FORCED]),
+        bool(values[at.TRAPPED]),
+        bool(values[at.MAYBE_TRAPPED]),
         menu,
-        tuple(name for k, name in enumerate(GIMMICKS) if values[OFFERED + k]),
+        tuple(name for k, name in enumerate(at.GIMMICKS) if values[at.OFFERED + k]),
         tracker.winner,
         tuple(values),
     )
@@ -215,52 +154,52 @@ def _name(kind: Kind, number: int) -> str | None:
 
 def _side(tracker: Tracker, side: int) -> SideState:
     values = tracker.values
-    active = values[ACTIVE_ROW + side]
-    conditions, volatile = SIDE + side * SIDE_SIZE, VOLATILE + side * VOLATILE_SIZE
+    active = values[at.ACTIVE_ROW + side]
+    conditions, volatile = at.SIDE + side * at.SIDE_SIZE, at.VOLATILE + side * at.VOLATILE_SIZE
     return SideState(
         tracker.players[side],
         tuple(_pokemon(tracker, row) for row in range(6 * side, 6 * side + 6)),
         None if active < 0 else active - 6 * side,
-        values[TEAM_SIZE + side],
-        {name: values[conditions + k] for k, name in enumerate(SIDE_CONDITIONS) if values[conditions + k]},
-        {name: values[volatile + k] for k, name in enumerate(VOLATILES) if values[volatile + k]},
+        values[at.TEAM_SIZE + side],
+        {name: values[conditions + k] for k, name in enumerate(at.SIDE_CONDITIONS) if values[conditions + k]},
+        {name: values[volatile + k] for k, name in enumerate(at.VOLATILES) if values[volatile + k]},
         tuple(sorted(tracker.others[side])),
-        tuple(name for k, name in enumerate(GIMMICKS) if values[SPENT + 4 * side + k]),
+        tuple(name for k, name in enumerate(at.GIMMICKS) if values[at.SPENT + 4 * side + k]),
     )
 
 
 def _pokemon(tracker: Tracker, row: int) -> PokemonState:
-    values = tracker.values[row * ROW : row * ROW + ROW]
+    values = tracker.values[row * at.ROW : row * at.ROW + at.ROW]
     return PokemonState(
         tracker.nicknames[row],
-        bool(values[EXISTS]),
-        bool(values[SEEN]),
-        bool(values[ACTIVE]),
-        bool(values[FAINTED]),
-        values[HP],
-        values[HP_MAX],
-        bool(values[HP_EXACT]),
-        values[LEVEL],
-        ("", "M", "F")[values[GENDER]],
-        _name("species", values[SPECIES]),
-        tuple(names_of("types")[number] for number in (values[TYPE_1], values[TYPE_2]) if number > 1),
-        _name("abilities", values[ABILITY]),
-        _name("items", values[ITEM]),
-        bool(values[ITEM_LOST]),
-        _name("types", values[TERA]),
-        bool(values[TERASTALLIZED]),
-        bool(values[GIMMICK]),
-        bool(values[TRANSFORMED]),
-        _name("statuses", values[STATUS]),
-        values[STATUS_TURNS],
-        values[FIELD_TURNS],
-        _name("moves", values[LAST_MOVE]),
-        tuple(values[STATS : STATS + 6]),
-        tuple(values[STAGES : STAGES + 7]),
-        _moves(values[MOVES : MOVES + 12].tolist(), values[NUM_MOVES]),
-        _moves(values[TEMPORARY : TEMPORARY + 12].tolist(), values[NUM_TEMPORARY]),
+        bool(values[at.EXISTS]),
+        bool(values[at.SEEN]),
+        bool(values[at.ACTIVE]),
+        bool(values[at.FAINTED]),
+        values[at.HP],
+        values[at.HP_MAX],
+        bool(values[at.HP_EXACT]),
+        values[at.LEVEL],
+        ("", "M", "F")[values[at.GENDER]],
+        _name("species", values[at.SPECIES]),
+        tuple(names_of("types")[number] for number in (values[at.TYPE_1], values[at.TYPE_2]) if number > 1),
+        _name("abilities", values[at.ABILITY]),
+        _name("items", values[at.ITEM]),
+        bool(values[at.ITEM_LOST]),
+        _name("types", values[at.TERA]),
+        bool(values[at.TERASTALLIZED]),
+        bool(values[at.GIMMICK]),
+        bool(values[at.TRANSFORMED]),
+        _name("statuses", values[at.STATUS]),
+        values[at.STATUS_TURNS],
+        values[at.FIELD_TURNS],
+        _name("moves", values[at.LAST_MOVE]),
+        tuple(values[at.STATS : at.STATS + 6]),
+        tuple(values[at.STAGES : at.STAGES + 7]),
+        _moves(values[at.MOVES : at.MOVES + 12].tolist(), values[at.NUM_MOVES]),
+        _moves(values[at.TEMPORARY : at.TEMPORARY + 12].tolist(), values[at.NUM_TEMPORARY]),
     )
 
 
 def _moves(block: list[int], count: int) -> tuple[KnownMove, ...]:
-    return tuple(KnownMove(names_of("moves")[block[k]], block[PP + k], block[PP_MAX + k]) for k in range(count))
+    return tuple(KnownMove(names_of("moves")[block[k]], block[at.PP + k], block[at.PP_MAX + k]) for k in range(count))

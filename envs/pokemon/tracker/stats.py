@@ -5,20 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..vocab import numbers
+from . import layout as at
 from .handlers import effect, line
-from .layout import (
-    ACTIVE_ROW,
-    HEALING_WISH,
-    MUST_RECHARGE,
-    ROW,
-    SIDE,
-    SIDE_SIZE,
-    STAGES,
-    STATUS_TURNS,
-    VOLATILE,
-    VOLATILE_SIZE,
-    WISH,
-)  # fmt: skip
 from .reveals import reveal
 
 if TYPE_CHECKING:
@@ -26,7 +14,7 @@ if TYPE_CHECKING:
 
 _STATUSES = numbers("statuses")
 _ASLEEP = _STATUSES["slp"]
-_STAGE = {name: STAGES + k for k, name in enumerate(("atk", "def", "spa", "spd", "spe", "accuracy", "evasion"))}
+_STAGE = {name: at.STAGES + k for k, name in enumerate(("atk", "def", "spa", "spd", "spe", "accuracy", "evasion"))}
 
 
 @line("-damage", "-sethp")
@@ -47,9 +35,9 @@ def heal(tracker: Tracker, parts: list[str]) -> None:
         reveal(tracker, parts, row)
         cause = effect(parts[4][6:].strip())
         if cause in ("healingwish", "lunardance"):
-            tracker.values[SIDE + (row >= 6) * SIDE_SIZE + HEALING_WISH] = 0
+            tracker.values[at.SIDE + (row >= 6) * at.SIDE_SIZE + at.HEALING_WISH] = 0
         elif cause == "wish":
-            tracker.values[SIDE + (row >= 6) * SIDE_SIZE + WISH] = 0
+            tracker.values[at.SIDE + (row >= 6) * at.SIDE_SIZE + at.WISH] = 0
 
 
 @line("-status")
@@ -62,9 +50,9 @@ def status(tracker: Tracker, parts: list[str]) -> None:
     tracker.set_status(row, 1)
     tracker.set_status(row, number)
     if tracker.gen == 1 and number == _ASLEEP:  # whoever sleeps need not recharge any more
-        tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + MUST_RECHARGE] = 0
+        tracker.values[at.VOLATILE + (row >= 6) * at.VOLATILE_SIZE + at.MUST_RECHARGE] = 0
     if "[from] item: Toxic Orb" in parts:  # it comes after the damage of this turn
-        tracker.values[row * ROW + STATUS_TURNS] = -1
+        tracker.values[row * at.ROW + at.STATUS_TURNS] = -1
     reveal(tracker, parts, row, of_owns=True)
 
 
@@ -86,7 +74,7 @@ def cure_team(tracker: Tracker, parts: list[str]) -> None:
 
 def _change_stage(tracker: Tracker, parts: list[str], sign: int) -> None:
     row = tracker.row(parts[2])
-    place = row * ROW + _STAGE[parts[3]]
+    place = row * at.ROW + _STAGE[parts[3]]
     value = tracker.values[place] + sign * int(parts[4])
     tracker.values[place] = 6 if value > 6 else -6 if value < -6 else value
     if len(parts) > 5:
@@ -109,14 +97,14 @@ def unboost(tracker: Tracker, parts: list[str]) -> None:
 def set_boost(tracker: Tracker, parts: list[str]) -> None:
     """`|-setboost|POKEMON|STAT|AMOUNT`."""
     row = tracker.row(parts[2])
-    tracker.values[row * ROW + _STAGE[parts[3]]] = max(-6, min(6, int(parts[4])))
+    tracker.values[row * at.ROW + _STAGE[parts[3]]] = max(-6, min(6, int(parts[4])))
     reveal(tracker, parts, row)
 
 
 @line("-swapboost")
 def swap_boost(tracker: Tracker, parts: list[str]) -> None:
     """`|-swapboost|SOURCE|TARGET|STATS`; all stages if none are named."""
-    source, target = tracker.row(parts[2]) * ROW, tracker.row(parts[3]) * ROW
+    source, target = tracker.row(parts[2]) * at.ROW, tracker.row(parts[3]) * at.ROW
     named = [] if len(parts) < 5 or parts[4].startswith("[") else [name.strip() for name in parts[4].split(",") if name]
     values = tracker.values
     for place in [_STAGE[name] for name in named] or _STAGE.values():
@@ -126,14 +114,16 @@ def swap_boost(tracker: Tracker, parts: list[str]) -> None:
 @line("-copyboost")
 def copy_boost(tracker: Tracker, parts: list[str]) -> None:
     """`|-copyboost|SOURCE|TARGET`: the first has the stages of the second."""
-    source, target = tracker.row(parts[2]) * ROW, tracker.row(parts[3]) * ROW
-    tracker.values[source + STAGES : source + STAGES + 7] = tracker.values[target + STAGES : target + STAGES + 7]
+    source, target = tracker.row(parts[2]) * at.ROW, tracker.row(parts[3]) * at.ROW
+    tracker.values[source + at.STAGES : source + at.STAGES + 7] = tracker.values[
+        target + at.STAGES : target + at.STAGES + 7
+    ]
 
 
 @line("-invertboost")
 def invert_boost(tracker: Tracker, parts: list[str]) -> None:
     """`|-invertboost|POKEMON`."""
-    start = tracker.row(parts[2]) * ROW
+    start = tracker.row(parts[2]) * at.ROW
     for place in _STAGE.values():
         tracker.values[start + place] = -tracker.values[start + place]
 
@@ -141,7 +131,7 @@ def invert_boost(tracker: Tracker, parts: list[str]) -> None:
 @line("-clearboost")
 def clear_boost(tracker: Tracker, parts: list[str]) -> None:
     """`|-clearboost|POKEMON`."""
-    start = tracker.row(parts[2]) * ROW
+    start = tracker.row(parts[2]) * at.ROW
     for place in _STAGE.values():
         tracker.values[start + place] = 0
 
@@ -150,7 +140,7 @@ def clear_boost(tracker: Tracker, parts: list[str]) -> None:
 def clear_all_boosts(tracker: Tracker, parts: list[str]) -> None:
     """`|-clearallboost`."""
     for side in (0, 1):
-        start = tracker.values[ACTIVE_ROW + side] * ROW
+        start = tracker.values[at.ACTIVE_ROW + side] * at.ROW
         if start >= 0:
             for place in _STAGE.values():
                 tracker.values[start + place] = 0
@@ -159,7 +149,7 @@ def clear_all_boosts(tracker: Tracker, parts: list[str]) -> None:
 @line("-clearpositiveboost")
 def clear_positive_boost(tracker: Tracker, parts: list[str]) -> None:
     """`|-clearpositiveboost|TARGET|POKEMON|EFFECT`."""
-    start = tracker.row(parts[2]) * ROW
+    start = tracker.row(parts[2]) * at.ROW
     for place in _STAGE.values():
         tracker.values[start + place] = min(0, tracker.values[start + place])
 
@@ -167,6 +157,6 @@ def clear_positive_boost(tracker: Tracker, parts: list[str]) -> None:
 @line("-clearnegativeboost")
 def clear_negative_boost(tracker: Tracker, parts: list[str]) -> None:
     """`|-clearnegativeboost|POKEMON`."""
-    start = tracker.row(parts[2]) * ROW
+    start = tracker.row(parts[2]) * at.ROW
     for place in _STAGE.values():
         tracker.values[start + place] = max(0, tracker.values[start + place])

@@ -5,28 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ludory.envs import FactNames, State
-from ludory.envs.texas42.state import (
-    ACTION,
-    ACTOR,
-    ALL_PASSED,
-    BID_30,
-    DECLARE_0,
-    FORMAT,
-    HAND_BID,
-    HAND_BIDDER,
-    MADE,
-    NOT_OVER,
-    ONE_MARK,
-    PASS,
-    PLAY_0,
-    PLUNGE,
-    SETTLED,
-    SPLASH,
-    STAKE,
-    TRICK_POINTS,
-    WHOLE_MATCH,
-    WINNER,
-)
+from ludory.envs.texas42 import state as at
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 
 PHASES = ("auction", "declaration", "play")
@@ -36,17 +15,17 @@ MOST_IN_TRICK = 3
 
 def action_name(head: int, action: int) -> str:
     """An action id in words: "pass", "bid 31", "bid 2 marks", "plunge", "declare fives", "play 6-4"."""
-    if action == PASS:
+    if action == at.PASS:
         return "pass"
-    if action < ONE_MARK:
-        return f"bid {action - BID_30 + 30}"
-    if action < PLUNGE:
-        return f"bid {marks(action - ONE_MARK + 1)}"
-    if action in (PLUNGE, SPLASH):
-        return "plunge" if action == PLUNGE else "splash"
-    if action < PLAY_0:
-        return f"declare {DECLARATIONS[action - DECLARE_0]}"
-    return f"play {TILE_NAMES[action - PLAY_0]}"
+    if action < at.ONE_MARK:
+        return f"bid {action - at.BID_30 + 30}"
+    if action < at.PLUNGE:
+        return f"bid {marks(action - at.ONE_MARK + 1)}"
+    if action in (at.PLUNGE, at.SPLASH):
+        return "plunge" if action == at.PLUNGE else "splash"
+    if action < at.PLAY_0:
+        return f"declare {DECLARATIONS[action - at.DECLARE_0]}"
+    return f"play {TILE_NAMES[action - at.PLAY_0]}"
 
 
 def tile_action_name(head: int, tile: int) -> str:
@@ -77,31 +56,33 @@ def contract_words(state: State, i: int) -> str:
 def last_move(state: State, i: int) -> str:
     """The last move of game i in words, with the trick and hand that it ended; "" before the first."""
     last = [int(value) for value in state.last[i]]
-    if last[ACTION] < 0:
+    if last[at.ACTION] < 0:
         return ""
-    name = action_name(0, last[ACTION])
+    name = action_name(0, last[at.ACTION])
     verb, _, rest = name.partition(" ")
     past = {"pass": "passed", "bid": "bid", "plunge": "plunged", "splash": "splashed", "play": "played"}
-    words = f"seat {last[ACTOR]} {past.get(verb, 'declared')}" + (f" {rest}" if rest else "")
-    if last[WINNER] >= 0:
-        points = f"{last[TRICK_POINTS]} point{'' if last[TRICK_POINTS] == 1 else 's'}"
-        words += f"; seat {last[WINNER]} won the trick, {points}"
-    return words + (f"; {result_words(last)}" if last[SETTLED] != NOT_OVER else "")
+    words = f"seat {last[at.ACTOR]} {past.get(verb, 'declared')}" + (f" {rest}" if rest else "")
+    if last[at.WINNER] >= 0:
+        points = f"{last[at.TRICK_POINTS]} point{'' if last[at.TRICK_POINTS] == 1 else 's'}"
+        words += f"; seat {last[at.WINNER]} won the trick, {points}"
+    return words + (f"; {result_words(last)}" if last[at.SETTLED] != at.NOT_OVER else "")
 
 
 def result_words(last: list[int]) -> str:
     """How the hand ended, from the columns of `last`."""
-    if last[SETTLED] == ALL_PASSED:
+    if last[at.SETTLED] == at.ALL_PASSED:
         return "all have passed"
-    made = last[SETTLED] == MADE
-    winners = (last[HAND_BIDDER] & 1) ^ (not made)
+    made = last[at.SETTLED] == at.MADE
+    winners = (last[at.HAND_BIDDER] & 1) ^ (not made)
     verb = "made" if made else "was set on"
-    return f"seat {last[HAND_BIDDER]} {verb} {bid_words(last[HAND_BID])}: {marks(last[STAKE])} to Team {winners}"
+    return (
+        f"seat {last[at.HAND_BIDDER]} {verb} {bid_words(last[at.HAND_BID])}: {marks(last[at.STAKE])} to Team {winners}"
+    )
 
 
 FACT_NAMES = {
     "phase": FactNames(PHASES),
-    "bids": FactNames(tuple(action_name(0, action) for action in range(SPLASH + 1)), 4),
+    "bids": FactNames(tuple(action_name(0, action) for action in range(at.SPLASH + 1)), 4),
     "declaration": FactNames(DECLARATIONS),
     "trick": FactNames(TILE_NAMES, MOST_IN_TRICK),
 }
@@ -124,9 +105,9 @@ def public_info(state: State, i: int) -> dict[str, Any]:
         "points": state.points[i].tolist(),
         "tricks": state.tricks[i].tolist(),
     }
-    if int(state.setup[i, FORMAT]) == WHOLE_MATCH:
+    if int(state.setup[i, at.FORMAT]) == at.WHOLE_MATCH:
         info["marks"] = state.marks[i].tolist()
         info["attempt"] = int(state.attempt[i])
-    if last[ACTION] >= 0 and last[SETTLED] != NOT_OVER:
+    if last[at.ACTION] >= 0 and last[at.SETTLED] != at.NOT_OVER:
         info["result"] = result_words(last)
     return info

@@ -24,22 +24,7 @@ from ludory.envs.pokemon.observation import (
     write_seed41,
 )
 from ludory.envs.pokemon.tracker import Tracker
-from ludory.envs.pokemon.tracker.layout import (
-    ACTIVE_ROW,
-    FORCED,
-    GIMMICKS,
-    MENU,
-    MENU_PP,
-    MENU_PP_MAX,
-    MENU_SIZE,
-    MOVES,
-    NUM_TEMPORARY,
-    OFFERED,
-    PP,
-    PREVIEW,
-    ROW,
-    TEMPORARY,
-)
+from ludory.envs.pokemon.tracker import layout as at
 from ludory.envs.pokemon.vocab import UNKNOWN, numbers
 from ludory.errors import DataError, OptionError
 
@@ -155,11 +140,11 @@ def _show_request(tracker: Tracker, point: Decision, mask: NDArray[np.bool_]) ->
     Moves stand where their actions are; places without a known move are unknown.
     """
     values = tracker.values
-    values[PREVIEW] = point.kind == "preview"
-    values[FORCED] = point.kind in ("forced_switch", "pivot")
-    menu = values[MENU : MENU + MENU_SIZE]
+    values[at.PREVIEW] = point.kind == "preview"
+    values[at.FORCED] = point.kind in ("forced_switch", "pivot")
+    menu = values[at.MENU : at.MENU + at.MENU_SIZE]
     # 1 is "none" for moves; the other columns are numbers
-    for place in range(MENU_SIZE):
+    for place in range(at.MENU_SIZE):
         menu[place] = 1 if place < MOVES_OF_MENU else 0
     groups = gimmick_groups(tracker.gen) if len(mask) > FIRST_GIMMICK else ()
     # a gimmick is left if its first action is legal
@@ -169,23 +154,23 @@ def _show_request(tracker: Tracker, point: Decision, mask: NDArray[np.bool_]) ->
         for word in words
         if mask[FIRST_GIMMICK + MOVES_OF_MENU * number]
     }
-    for number, name in enumerate(GIMMICKS):
-        values[OFFERED + number] = name in left
+    for number, name in enumerate(at.GIMMICKS):
+        values[at.OFFERED + number] = name in left
     if point.kind in ("free", "single") and point.menu is not None:
-        start = values[ACTIVE_ROW] * ROW
-        block = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
+        start = values[at.ACTIVE_ROW] * at.ROW
+        block = start + (at.TEMPORARY if values[start + at.NUM_TEMPORARY] else at.MOVES)
         # the menu shows what was copied, the place is that of the copying move
         shown = {by: move for move, by in point.copied.items()}
         names = [point.move] if point.one_entry else [shown.get(name, name) for name in sorted(point.menu.moves)]
         for k in range(1 if point.one_entry else MOVES_OF_MENU):
             number = MOVE_NUMBERS[names[k]] if k < len(names) else UNKNOWN
             most = int(tracker.dex.move_pp[number])
-            left_pp = [values[place + PP] for place in range(block, block + 4) if values[place] == number]
+            left_pp = [values[place + at.PP] for place in range(block, block + 4) if values[place] == number]
             menu[k] = number
-            menu[MENU_PP_MAX + k] = most
+            menu[at.MENU_PP_MAX + k] = most
             # unknown moves have full pp
-            menu[MENU_PP + k] = left_pp[0] if left_pp and number else most
-    values[MENU : MENU + MENU_SIZE] = menu
+            menu[at.MENU_PP + k] = left_pp[0] if left_pp and number else most
+    values[at.MENU : at.MENU + at.MENU_SIZE] = menu
 
 
 def _seed_row(fields: Mapping[str, Any]) -> NDArray[np.float32]:
