@@ -58,7 +58,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
 }
 TEXTS = {
     "no UTF-8": b'{"a": "\xff"}',
-    "deep": b"[" * 3_000 + b"]" * 3_000,
+    "deep": b"[" * 1_500 + b"]" * 1_500,
     "infinite": json.dumps(
         {"files": {"x": {"size": 1e999, "sha256": "0" * 64}}, "sending": None, "seq": 1e999, "bytes": 1, "sha256": ""}
         | {"stored": {"x": {"size": 1e999, "sha256": "0" * 64}}}

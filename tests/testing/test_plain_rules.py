@@ -17,22 +17,13 @@ import pytest
 from games.digests import digests
 from games.own_games import OWN
 
+from ludory.agents.draws import uniforms
 from ludory.envs.engine.binding import plain_kernels
 from ludory.envs.engine.binding.checked_cache import compiled_elsewhere
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import OptionError
 from ludory.testing import check_game, plain_rules
 
-ONE_OF_A_KIND = (
-    "Hanabi3P-v0",
-    "Arena2P-v0",
-    "FrozenLakeRagen1-v0",
-    "Sudoku4-v0",
-    "ConnectFour-v0",
-    "LeducPoker-v0",
-    "Texas42-v0",
-    "Sokoban2Boxes-v0",
-)
 QUICK = ("ConnectFour-v0", "LeducPoker-v0")
 """Those that are compiled in no time."""
 
@@ -50,7 +41,9 @@ for id in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize("ids", [pytest.param(ONE_OF_A_KIND[:2]), pytest.param(tuple(OWN), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "ids", [pytest.param(("Hanabi3P-v0", "FrozenLakeRagen1-v0")), pytest.param(tuple(OWN), marks=pytest.mark.slow)]
+)
 def test_without_the_compiler_a_process_plays_the_same_games(ids):
     tests = str(Path(__file__).parents[1])
     run = subprocess.run(
@@ -174,6 +167,7 @@ def test_nothing_is_compiled():
 
 
 def test_environments_made_within_plain_rules_run_plain_python():
+    uniforms(np.zeros(1, np.int64), np.zeros(1, np.int64), 1)  # compiled for random opponents, and no rule of a game
     with plain_rules(), compiled_elsewhere():
         env = gymnasium.make("Go9-v0")
         _, info = env.reset(seed=1)

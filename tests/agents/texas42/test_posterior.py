@@ -125,6 +125,7 @@ def test_weights_sum_to_one_and_few_effective_worlds_are_softened():
     assert weigh([], 7, Posterior()).ess == 7
 
 
+@pytest.mark.slow
 def test_weighting_is_active_and_belongs_to_one_decision():
     state, question = position(13)
     value = value_of(SOLVER, state, 0, question, WorldSampling(40, 0, posterior=Posterior()))
