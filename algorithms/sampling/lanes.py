@@ -140,7 +140,6 @@ class EngineLanes(Lanes):
 
     @property
     def games(self) -> Tensor:
-        """As `Lanes.games`."""
         return self._games
 
     def seats(self) -> Tensor:
@@ -148,11 +147,9 @@ class EngineLanes(Lanes):
         return torch.as_tensor(self.engine.to_move).long()
 
     def observe_seat(self, seat: int, rows: ArrayLike) -> Tensor:
-        """As `Lanes.observe_seat`."""
         return self._seen(seat, rows)
 
     def critic_of_seat(self, seat: int, rows: ArrayLike) -> Tensor:
-        """As `Lanes.critic_of_seat`."""
         return self._critic(seat, rows)
 
     def _seen(self, seat: int | None, rows: Any = None) -> Tensor:
@@ -165,23 +162,18 @@ class EngineLanes(Lanes):
         return seen if bits else seen.float()
 
     def rewards(self, rewards: Tensor) -> Tensor:
-        """As `Lanes.rewards`."""
         return rewards if self.own_rewards else rewards[:, self.reward_seat]
 
     def results(self, rewards: Array) -> Array:
-        """As `Lanes.results`."""
         return rewards[:, self.reward_seat]
 
     def over(self) -> Array:
-        """As `Lanes.over`."""
         return self.engine.terminated | self.engine.truncated
 
     def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`."""
         self.engine.reset(rows)
 
     def listen(self, listener: Listener | None) -> None:
-        """As `Lanes.listen`."""
         self._listener = listener
 
 
@@ -194,20 +186,16 @@ class SideLanes(EngineLanes):
         self.reward_seat = self.policy_seats.reward_seat
 
     def seats(self) -> Tensor:
-        """As `Lanes.seats`."""
         own, to_move = self.policy_seats.own, super().seats()
         return to_move if own is None else torch.full_like(to_move, own)
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
-        """As `Lanes.observe`."""
         return self._seen(self.policy_seats.own, _rows(lanes))
 
     def critic(self, lanes: Tensor | None = None) -> Tensor:
-        """As `Lanes.critic`."""
         return self._critic(self.policy_seats.own, _rows(lanes))
 
     def legal(self) -> Tensor:
-        """As `Lanes.legal`."""
         return torch.as_tensor(self.policy_seats.legal())
 
     def decided(self) -> Tensor | None:
@@ -217,13 +205,11 @@ class SideLanes(EngineLanes):
         return torch.as_tensor(self.engine.deciding)[:, self.policy_seats.own or 0]
 
     def used(self, joint: Tensor) -> Tensor | None:
-        """As `Lanes.used`."""
         if not self.game.tells_used:
             return None
         return torch.as_tensor(self.engine.used(played(joint), self.policy_seats.own))
 
     def play(self, joint: Tensor) -> Array:
-        """As `Lanes.play`."""
         return self.policy_seats.play(played(joint))
 
     def ends(self) -> tuple[Tensor, Tensor]:
@@ -232,20 +218,16 @@ class SideLanes(EngineLanes):
         return terminated, truncated & ~terminated
 
     def over(self) -> Array:
-        """As `Lanes.over`."""
         terminated, truncated = self.policy_seats.ends()
         return terminated | truncated
 
     def listen(self, listener: Listener | None) -> None:
-        """As `Lanes.listen`."""
         self.policy_seats.listen(listener)
 
     def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`."""
         self.policy_seats.start(rows)
 
     def state(self) -> dict[str, Tensor]:
-        """As `Lanes.state`."""
         return {OTHERS + name: torch.as_tensor(array) for name, array in self.policy_seats.state().items()}
 
     def restore(self, state: Mapping[str, Tensor]) -> bool:
@@ -260,19 +242,15 @@ class SelfPlayLanes(EngineLanes):
     own_rewards = True
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
-        """As `Lanes.observe`."""
         return self._seen(None, _rows(lanes))
 
     def critic(self, lanes: Tensor | None = None) -> Tensor:
-        """As `Lanes.critic`."""
         return self._critic(None, _rows(lanes))
 
     def legal(self) -> Tensor:
-        """As `Lanes.legal`."""
         return torch.as_tensor(self.engine.legal())
 
     def used(self, joint: Tensor) -> Tensor | None:
-        """As `Lanes.used`."""
         return None if not self.game.tells_used else torch.as_tensor(self.engine.used(played(joint)))
 
     def ends(self) -> tuple[Tensor, Tensor]:
@@ -303,7 +281,6 @@ class SimultaneousLanes(EngineLanes):
         return on_engine(joint.unflatten(0, (-1, self.facts.players)))
 
     def seats(self) -> Tensor:
-        """As `Lanes.seats`."""
         return torch.arange(self.facts.players, device=self.device).repeat(self.engine.num_games)
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
@@ -326,7 +303,6 @@ class SimultaneousLanes(EngineLanes):
         return _rows(games), place * players + lanes % players
 
     def legal(self) -> Tensor:
-        """As `Lanes.legal`."""
         return self.lanes_of(torch.as_tensor(self.engine.legal()))
 
     def alive(self) -> Tensor | None:
@@ -334,11 +310,9 @@ class SimultaneousLanes(EngineLanes):
         return self.lanes_of(torch.as_tensor(self.engine.alive)) if self.game.seats_leave else None
 
     def decided(self) -> Tensor | None:
-        """As `Lanes.decided`."""
         return self.lanes_of(torch.as_tensor(self.engine.deciding)) if self.game.seats_wait else None
 
     def used(self, joint: Tensor) -> Tensor | None:
-        """As `Lanes.used`."""
         if not self.game.tells_used:
             return None
         return self.lanes_of(torch.as_tensor(self.engine.used(self.on_seats(joint))))
@@ -350,7 +324,6 @@ class SimultaneousLanes(EngineLanes):
         return terminated, truncated & ~terminated
 
     def rewards(self, rewards: Tensor) -> Tensor:
-        """As `Lanes.rewards`."""
         return self.lanes_of(rewards)
 
     def memory(self, memory: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from ludory.errors import LostWorkerError
 from .connection import connected
 from .failure import LostWork, lost_with, own_error
 from .placement import LOCAL
+from .workers import Actor, Lent, Pending, Workers
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -43,7 +44,7 @@ class _Bundle(Generic[T]):
     tasks: list[T]
 
 
-class RayWorkers:
+class RayWorkers(Workers):
     """The cores of a Ray cluster, one part of a job at a time on each.
 
     Args:
@@ -146,7 +147,6 @@ class RayWorkers:
         return self._ray.put(value)
 
     def start(self, function: Callable[[T], Any], task: T) -> RayPending:
-        """As `Workers.start`."""
         return RayPending(self._ray, self._alone.remote(cloudpickle.dumps(function), task))
 
     def lend(self, value: object) -> RayLent:
@@ -158,12 +158,11 @@ class RayWorkers:
         return RayActor(self._ray, self._host.remote(cloudpickle.dumps(make), *args))
 
     def first(self, pending: Sequence[Any]) -> int:
-        """As `Workers.first`."""
         refs = [one.ref for one in pending]
         return refs.index(self._finished(refs)[0])
 
 
-class RayActor:
+class RayActor(Actor):
     """As `Actor`, in a process of its own."""
 
     # Ray gives the handle of an actor its methods while it runs.
@@ -171,22 +170,19 @@ class RayActor:
         self._ray, self._handle = ray, handle
 
     def call(self, method: str, *args: Any) -> RayPending:
-        """As `Actor.call`."""
         return RayPending(self._ray, self._handle.call.remote(method, *args))
 
     def close(self) -> None:
-        """As `Actor.close`."""
         self._ray.kill(self._handle)
 
 
-class RayPending:
+class RayPending(Pending):
     """As `Pending`."""
 
     def __init__(self, ray: ModuleType, ref: object) -> None:
         self._ray, self.ref = ray, ref
 
     def result(self) -> Any:
-        """As `Pending.result`."""
         try:
             return self._ray.get(self.ref)
         except Exception as error:
@@ -195,18 +191,16 @@ class RayPending:
             raise own_error(error) from None
 
     def cancel(self) -> None:
-        """As `Pending.cancel`."""
         self._ray.cancel(self.ref, force=True)
 
 
-class RayLent:
+class RayLent(Lent):
     """As `Lent`."""
 
     def __init__(self, ref: object) -> None:
         self._ref = ref
 
     def get(self) -> Any:
-        """As `Lent.get`."""
         import ray
 
         return ray.get(self._ref)

@@ -81,16 +81,14 @@ class Workers(Protocol):
         """Index of a call that is done or lost; waits for one."""
 
 
-class InProcess:
+class InProcess(Workers):
     """Everything in this process, one call after another."""
 
     @property
     def count(self) -> int:
-        """As `Workers.count`."""
         return 1
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """As `Workers.map`."""
         return map(function, tasks)
 
     def share(self, value: T) -> T:
@@ -102,11 +100,9 @@ class InProcess:
         return _Done(function, (task,))
 
     def lend(self, value: object) -> Lent:
-        """As `Workers.lend`."""
         return _Own(value)
 
     def actor(self, make: Callable[..., object], *args: Any) -> Actor:
-        """As `Workers.actor`."""
         return _OwnActor(make(*args))
 
     def first(self, pending: Sequence[Pending]) -> int:
@@ -114,18 +110,17 @@ class InProcess:
         return 0
 
 
-class _Own:
+class _Own(Lent):
     """A value of this process."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
 
     def get(self) -> Any:
-        """As `Lent.get`."""
         return self._value
 
 
-class _OwnActor:
+class _OwnActor(Actor):
     """An object of this process."""
 
     def __init__(self, held: object) -> None:
@@ -136,11 +131,10 @@ class _OwnActor:
         return _Done(getattr(self._held, method), args)
 
     def close(self) -> None:
-        """As `Actor.close`."""
         self._held = None
 
 
-class _Done(Generic[R]):
+class _Done(Pending, Generic[R]):
     """The outcome of a call, kept until it is asked for."""
 
     def __init__(self, method: Callable[..., R], args: tuple[Any, ...]) -> None:
@@ -152,11 +146,9 @@ class _Done(Generic[R]):
             self._error = error
 
     def result(self) -> R:
-        """As `Pending.result`."""
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[return-value]  # set where no error is
 
     def cancel(self) -> None:
-        """As `Pending.cancel`."""
         self._value = self._error = None
