@@ -22,7 +22,7 @@ TERMINAL_COLORS = ("1;91", "1;93")
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class SquareBoard:
     """How a board game is drawn and described."""
 
     title: str
@@ -54,19 +54,19 @@ class Board:
         return "the game is over: draw" if winner == NOBODY else f"the game is over: seat {winner} wins"
 
 
-def _rows(board: Board, state: State, i: int) -> list[list[int]]:
+def _rows(board: SquareBoard, state: State, i: int) -> list[list[int]]:
     cells: list[list[int]] = board.cells(state, i).reshape(board.rows, board.columns).tolist()
     return cells
 
 
-def _labels(board: Board) -> tuple[list[str], list[str]]:
+def _labels(board: SquareBoard) -> tuple[list[str], list[str]]:
     """Names of the columns, and of the rows if actions name them."""
     if board.discs:
         return [str(column + 1) for column in range(board.columns)], [" "] * board.rows
     return list("abcdefghi"[: board.columns]), [str(row + 1) for row in range(board.rows)]
 
 
-def draw_text(board: Board, state: State, i: int, seat: int | None) -> str:
+def draw_text(board: SquareBoard, state: State, i: int, seat: int | None) -> str:
     """Game `i` as coloured text; without colours if NO_COLOR is set."""
     letters = [".", *(paint(mark, color) for mark, color in zip(board.marks, TERMINAL_COLORS, strict=True))]
     across, down = _labels(board)
@@ -77,7 +77,7 @@ def draw_text(board: Board, state: State, i: int, seat: int | None) -> str:
     return as_wanted("\n".join([*lines, f"  {' '.join(across)}", board.situation(state, i)]))
 
 
-def draw_svg(board: Board, state: State, i: int, seat: int | None) -> str:
+def draw_svg(board: SquareBoard, state: State, i: int, seat: int | None) -> str:
     """Game `i` as one SVG document; the last mark has a ring."""
     width = max(board.columns * SQUARE + 2 * MARGIN + 20, LEAST_WIDTH)
     left, height = (width - board.columns * SQUARE) / 2, HEADER + board.rows * SQUARE + 2 * MARGIN
@@ -123,13 +123,13 @@ def _drawn_mark(cell: int) -> str:
     return square
 
 
-def _ring(board: Board) -> str:
+def _ring(board: SquareBoard) -> str:
     if board.discs:
         return '<circle cx="32" cy="32" r="14" fill="none" stroke="#ffffff" stroke-width="3"/>'
     return f'<rect x="3" y="3" width="58" height="58" rx="6" fill="none" stroke="{FRAME}" stroke-width="3"/>'
 
 
-def board_look(board: Board) -> Look:
+def board_look(board: SquareBoard) -> Look:
     """The game for people."""
     return Look(
         action_name=lambda head, action: board.action_names[action],
@@ -139,7 +139,7 @@ def board_look(board: Board) -> Look:
     )
 
 
-def board_codec(board: Board) -> TextCodec:
+def board_codec(board: SquareBoard) -> TextCodec:
     """The game in words."""
     return TextCodec(
         instruction=board.instruction,
@@ -150,7 +150,7 @@ def board_codec(board: Board) -> TextCodec:
     )
 
 
-def _write(board: Board, state: State, i: int, seat: int | None) -> str:
+def _write(board: SquareBoard, state: State, i: int, seat: int | None) -> str:
     across, down = _labels(board)
     letters = "." + board.marks
     rows = _rows(board, state, i)
@@ -165,6 +165,6 @@ def _write(board: Board, state: State, i: int, seat: int | None) -> str:
     return "\n".join([*lines, f"It is your turn. You may: {', '.join(free)}."])
 
 
-def _open(board: Board, rows: list[list[int]]) -> list[bool]:
+def _open(board: SquareBoard, rows: list[list[int]]) -> list[bool]:
     """The legal actions: columns with a free place, or empty squares."""
     return [cell == 0 for cell in rows[0]] if board.discs else [cell == 0 for row in rows for cell in row]

@@ -21,7 +21,7 @@ from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
 from ludory.envs.parts import Analysis, Field, Kernels, Rules, State, Symmetry, header
 
-from .boards import NOBODY, Board, board_codec, board_look
+from .boards import NOBODY, SquareBoard, board_codec, board_look
 
 ROWS, COLUMNS = 6, 7
 CELLS = ROWS * COLUMNS
@@ -136,7 +136,7 @@ def consistent(state: State) -> NDArray[np.bool_]:
     return result
 
 
-BOARD = Board(
+BOARD = SquareBoard(
     title="Connect Four",
     rows=ROWS,
     columns=COLUMNS,

@@ -15,7 +15,7 @@ from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
 from ludory.envs.parts import Analysis, Field, Kernels, Rules, Symmetry, header
 
-from .boards import NOBODY, Board, board_codec, board_look
+from .boards import NOBODY, SquareBoard, board_codec, board_look
 
 SIDE = 3
 SQUARES = SIDE * SIDE
@@ -83,7 +83,7 @@ def observe(state, i, seat, out):
             out[SQUARES + square] = 1
 
 
-BOARD = Board(
+BOARD = SquareBoard(
     title="Tic-tac-toe",
     rows=SIDE,
     columns=SIDE,

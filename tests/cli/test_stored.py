@@ -271,6 +271,7 @@ JOBS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
 
 
 @pytest.mark.slow
+@pytest.mark.optimised  # as in the process that is killed
 @pytest.mark.parametrize("job", JOBS)
 def test_a_killed_job_goes_on_at_another_machine_to_the_same_results(job: str, tmp_path: Path) -> None:
     command, again, result = JOBS[job]

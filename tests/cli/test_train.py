@@ -117,6 +117,7 @@ def test_ctrl_c_saves_what_was_learnt_and_the_run_goes_on(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.optimised  # as in the process that is killed
 @pytest.mark.parametrize("algorithm", ["ppo", "vtrace"])
 def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(algorithm, tmp_path):
     def command(name, timesteps):
