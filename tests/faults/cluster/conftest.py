@@ -32,3 +32,12 @@ def two_nodes() -> Iterator[TwoNodes]:
 def ray_workers(two_nodes: TwoNodes) -> RayWorkers:
     """The workers of the cluster."""
     return two_nodes.workers
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Results of workers are compared with those of this process, which has to compile what they do."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
+        on_ray = any(value == "ray" for value in parameters if isinstance(value, str))
+        if on_ray or "two_nodes" in getattr(item, "fixturenames", ()):
+            item.add_marker("optimised")
