@@ -61,6 +61,7 @@ def test_presets_share_what_the_first_of_them_compiles_and_later_uses_compile_no
     assert notice == ""
 
 
+@pytest.mark.slow
 def test_kernels_that_are_not_called_are_not_compiled(tmp_path: Path) -> None:
     counts, _ = compiled(tmp_path, "TicTacToe-v0")
     assert "of_fields_redeal_rows" not in counts["TicTacToe-v0"]

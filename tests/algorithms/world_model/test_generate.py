@@ -178,6 +178,7 @@ def test_the_split_is_by_room_alone():
     assert 0.15 < groups.mean() < 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["FrozenLakeFirm-v0", "Sudoku4-v0"])
 def test_words_and_lengths_of_the_small_model_fit_other_games(game, tmp_path):
     sizes = TinyConfig(env=game)

@@ -73,6 +73,7 @@ def test_the_table_has_models_random_and_optimum_on_seen_and_unseen_rooms():
     assert json.loads(json.dumps(found.as_json()))["unseen_rooms"] == 2
 
 
+@pytest.mark.slow
 def test_anchors_are_of_the_rooms_of_the_evaluation():
     config = EvalConfig(rooms=32, samples=1, k=(1,), seeds="ragen", split=None)
     random, optimum = anchor_scores(COMPACT, config)

@@ -69,6 +69,7 @@ def replay(engine, hands, offset):
     assert engine.terminated.all()
 
 
+@pytest.mark.slow
 def test_hands_of_fixed_contract(hands):
     engine = KernelEngine(make_play(), len(hands["decl"]), seed=1)
     engine.reset(options={"deal": hands["deal"], "decl": hands["decl"], "leader": hands["leader"]})
