@@ -162,8 +162,8 @@ def step_push4(state, i, action):
 
 @kernel
 def step_move9(state, i, action):
-    # 5 to 8 are the directions again, modulo four
     """Actions 0 nothing, 1 to 4 as in `step_push4`, 5 to 8 the same directions without pushing."""
+    # 5 to 8 are the directions again, modulo four
     chosen = int(action)
     finish_step(state, i, action, play(state, i, (chosen - 1) & 3, chosen <= 4) if chosen > 0 else 0)
 

@@ -21,8 +21,8 @@ def unseen_tiles(state, i, seat):
 
 @kernel
 def doubles_needed(state, i, seat):
-    # the bid told a number of doubles in the hand as dealt; those that were played count
     """Doubles that `seat` still holds at least, by its plunge or splash and what it has played; 0 or less: none."""
+    # the bid told a number of doubles in the hand as dealt; those that were played count
     action = int(state.bids[i, seat])
     dealt = PLUNGE_DOUBLES if action == PLUNGE else SPLASH_DOUBLES if action == SPLASH else 0
     return dealt - size(int(state.dealt[i, seat]) & ~int(state.held[i, seat]) & DOUBLE_TILES)

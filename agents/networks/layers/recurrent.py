@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -69,6 +70,7 @@ class RecurrentPolicy(Policy):
         return PolicyOutput(self.logits(hidden), self.value(hidden).squeeze(-1), memory)
 
 
+@cache
 def keep_from_compiling() -> None:
     """Let `torch.compile` run `GruStep.scan_pieces` as it is: the pieces depend on what was played.
 

@@ -140,8 +140,8 @@ def subsets_of_size(tricks, out):
 
 @batch_kernel
 def sweep(forward, tricks, deal, slots, table, levels, subsets, held, given, offsets):
-    # in ascending order, which is the numbering of `slots.number`
     """With `tricks` left: mark what follows the reached positions (forward), or write their values."""
+    # in ascending order, which is the numbering of `slots.number`
     size = subsets_of_size(tricks, subsets)
     at = slots.base[tricks]
     for r3 in range(size):

@@ -12,8 +12,8 @@ UNLIMITED = 1 << 20
 
 @kernel
 def square_distance(state, i, seat, x, y):
-    # squares of distances in integers: no root, and no rounding at the edge of sight
     """Square of the distance from a seat to a point."""
+    # squares of distances in integers: no root, and no rounding at the edge of sight
     dx, dy = x - int(state.x[i, seat]), y - int(state.y[i, seat])
     return dx * dx + dy * dy
 

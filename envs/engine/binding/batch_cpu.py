@@ -15,9 +15,9 @@ from ludory.envs.kernels import batch_kernel
 
 @batch_kernel
 def pack(words, row):
+    """Pack the 0/1 bytes of `words` into the bits of `row`, eight bytes to one by one multiplication."""
     # flag k lands on bit 63 - k and no two products meet, so that the top byte is the eight flags, the first one
     # highest
-    """Pack the 0/1 bytes of `words` into the bits of `row`, eight bytes to one by one multiplication."""
     for j in range(row.shape[0]):
         row[j] = (words[j] * np.uint64(0x8040201008040201)) >> np.uint64(56)
 

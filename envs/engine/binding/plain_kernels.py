@@ -56,12 +56,12 @@ def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _twin(function: Any, made: dict[Any, Any]) -> Any:
-    # before its globals are filled: kernels may call each other in a circle
     if function in made:
         return made[function]
     # a namespace of its own: the module's globals still hold the compiled kernels
     namespace: dict[str, Any] = {"__builtins__": __builtins__}
     cells = tuple(CellType() for _ in function.__closure__ or ())
+    # entered before its globals are filled: kernels may call each other in a circle
     made[function] = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, cells)
     for name in _names(function.__code__) & function.__globals__.keys():
         namespace[name] = _plain(function.__globals__[name], function.__code__, made)
@@ -149,11 +149,11 @@ class PlainKernel:
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
         self.__name__: str = kernel.__name__
-        # compiled code does not warn either
         self._function = interpreted(kernel)
 
     def __call__(self, *args: Any) -> Any:
         """Run the kernel on the arguments of the compiled one."""
+        # compiled code does not warn either
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             return self._function(*map(wide, args))
 
@@ -195,20 +195,20 @@ class PlainUntilCompiled:
         if self._patience.left <= 0:
             self.compiled = True
             return self.kernel(records, *args)
-        # read from disk only: compiling here is what is to be avoided
         if self._index is not None and time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
             if self._index.exists():
                 try:
+                    # read from disk only: compiling here is what is to be avoided
                     with compiled_elsewhere():
                         found = self.kernel(records, *args)
                 except NotCompiledError:
                     pass
                 else:
-                    # CPU time of this thread, so that other work on the machine does not use up the patience
                     self.compiled = True
                     return found
         self._plain = self._plain or PlainKernel(self.kernel)
+        # CPU time of this thread, so that other work on the machine does not use up the patience
         started = time.thread_time()
         try:
             return self._plain(records, *args)

@@ -152,12 +152,12 @@ def create_dataloader(
 
 
 def cached_samples(path: str | Path, observation: str, remap_vocab: bool = False) -> Path:
-    # by content, not by name: a file that changed gets another folder
     """The folder of a file's arrays, computed now if it is not in the cache; its name holds the file's hash, encoder and vocabularies.
 
     Raises:
         DataError: the file is damaged, is of other vocabularies, or mixes numbers of actions, orders of moves or uses of gimmicks.
     """
+    # by content, not by name: a file that changed gets another folder
     with Path(path).open("rb") as handle:
         digest = hashlib.sha256()
         while part := handle.read(1 << 20):

@@ -134,8 +134,8 @@ def _field(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    # float32 has seven digits; more would be the digits of its float64
     """A number with the digits of its float32 value; None for NaN."""
+    # float32 has seven digits; more would be the digits of its float64
     if isinstance(value, float | np.floating):
         return float(str(np.float32(value))) if np.isfinite(value) else None
     return int(value)
