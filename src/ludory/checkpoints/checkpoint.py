@@ -21,6 +21,7 @@ from ludory.errors import CheckpointError
 
 from .folder import is_folder, read_folder
 from .header import CHECKSUMS, checksum_of, damaged, finished_header, parse_header
+from .hub import local_path
 
 KEY = "ludory"
 """Where a safetensors file has the header."""
@@ -71,6 +72,7 @@ def read_checkpoint(file: str | Path) -> Checkpoint:
 
 
 def _open(file: str | Path, with_tensors: bool) -> Checkpoint:
+    file = local_path(file)
     if is_folder(file):
         return Checkpoint(*read_folder(file, with_tensors))
     try:

@@ -6,7 +6,6 @@ safetensors. The header has the SHA-256 of every file. The folder is written und
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from ludory.errors import CheckpointError
 from ludory.plugins.spec import FOLDER_HEADER
 from ludory.reading import read_json
 
+from .file_list import sha256_of
 from .header import checksum_of, damaged, finished_header, parse_header
 
 HEADER, TENSORS = FOLDER_HEADER, "run.safetensors"
@@ -52,7 +52,7 @@ def write_folder(
         write_files(folder)
         (folder / tensors_file).write_bytes(save(weights))
         named = header if tensors_file == TENSORS else {**header, "tensors": tensors_file}
-        known = finished_header(named, files={name: _hash(folder / name) for name in _names(folder)})
+        known = finished_header(named, files={name: sha256_of(folder / name) for name in _names(folder)})
         (folder / HEADER).write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 
@@ -79,7 +79,9 @@ def read_folder(path: str | Path, with_tensors: bool) -> tuple[dict[str, Any], d
 
 def write_checksums(folder: Path) -> None:
     """Write the checksums of all files into a folder that is no checkpoint."""
-    (folder / SUMS).write_text(json.dumps({name: _hash(folder / name) for name in _names(folder)}, indent=1) + "\n")
+    (folder / SUMS).write_text(
+        json.dumps({name: sha256_of(folder / name) for name in _names(folder)}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def check_checksums(folder: Path) -> None:
@@ -101,7 +103,7 @@ def check_checksums(folder: Path) -> None:
 
 def _check_files(folder: Path, files: Mapping[str, str]) -> None:
     for name, known in files.items():
-        if not _is_inside(folder, name) or _hash(folder / name) != known:
+        if not _is_inside(folder, name) or sha256_of(folder / name) != known:
             raise damaged(folder, f"bytes of {name!r}")
 
 
@@ -124,11 +126,3 @@ def _is_inside(folder: Path, name: object) -> bool:
         return False
     file = folder / name
     return file.is_file() and file.resolve().is_relative_to(folder.resolve())
-
-
-def _hash(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as handle:
-        for part in iter(lambda: handle.read(1 << 20), b""):
-            digest.update(part)
-    return digest.hexdigest()

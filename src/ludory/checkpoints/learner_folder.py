@@ -15,7 +15,7 @@ FILE = "learner.json"
 """What a run is made of: `Learner.load` reads it."""
 FORMAT = 1
 MARKS = {"events.jsonl": "league-v1", "flywheel.json": "flywheel-v1"}
-"""Files of runs that `ludory league run` and `ludory flywheel run` began, with the learner that goes on with them."""
+"""Files of runs that earlier commands began, with the learner that goes on with them."""
 
 
 def saved_class(file: str | Path) -> type[Any]:
