@@ -15,19 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents import (
-    Draw,
-    GameBeliefs,
-    KernelAgent,
-    KernelBlueprint,
-    RolloutSearch,
-    SearchDecision,
-    Searcher,
-    SearchResult,
-    Seat,
-    SeatMove,
-    make_agent,
-)
+from ludory import agents
 from ludory.agents.hanabi.beliefs.hand_range import HandBelief, HandRange, known_record
 from ludory.agents.hanabi.beliefs.hand_sets import Hands
 from ludory.agents.hanabi.bots.agents import is_hanabi
@@ -51,9 +39,9 @@ class JointNotes:
     """The hands that each seat may hold, from what is known without seeing any hand."""
     key: int
     """Hash of the moves so far and of what they revealed."""
-    last: tuple[Record, SeatMove, bool] | None = None
+    last: tuple[Record, agents.SeatMove, bool] | None = None
     """The last move, the state before it, and whether it was searched."""
-    decisions: list[SearchDecision] = field(default_factory=list)
+    decisions: list[agents.SearchDecision] = field(default_factory=list)
     """Of the seat's own searches."""
 
     @property
@@ -62,7 +50,7 @@ class JointNotes:
         return sum(one.contradictions for one in self.ranges)
 
 
-class JointSparta(Searcher):
+class JointSparta(agents.Searcher):
     """Searches in both seats of Hanabi for two; random draws come from a shared key.
 
     A searched move tells the partner about its hand only after the partner has repeated the search for every hand it may hold.
@@ -83,7 +71,7 @@ class JointSparta(Searcher):
         OptionError: an invalid value, a blueprint that is not a rule bot, or another game.
     """
 
-    blueprint: KernelBlueprint
+    blueprint: agents.KernelBlueprint
     alone = False
 
     def __init__(
@@ -97,20 +85,20 @@ class JointSparta(Searcher):
         range_max: int | None = None,
         halving: bool = False,
     ) -> None:
-        bot = make_agent(blueprint, game)
+        bot = agents.make_agent(blueprint, game)
         self.name = f"sparta({bot.name}, joint=True)"
         super().__init__(game)
         if not is_hanabi(game) or game.facts.players != 2:
             raise OptionError(f"{self.name} plays Hanabi for two only, got {game.name}; try Hanabi2P-v0")
         if range_max is not None and (not isinstance(range_max, int) or range_max < 1):
             raise OptionError(f"range_max={range_max!r}: must be an integer of at least 1, or none")
-        if not isinstance(bot, KernelAgent):
+        if not isinstance(bot, agents.KernelAgent):
             raise OptionError(
                 f"{self.name} needs a rule bot such as hanabi/smartbot: both seats must come to the same result to the last bit, "
                 f"which sums in a network do not; got {bot.name}; without joint=True one seat may search with it"
             )
-        self.blueprint = KernelBlueprint(bot, game, self.name)
-        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds=None, halving=halving)
+        self.blueprint = agents.KernelBlueprint(bot, game, self.name)
+        self.search = agents.RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds=None, halving=halving)
         self.range_max = max(REPEATED // rollouts, FEWEST) if range_max is None else range_max
         self._answers: OrderedDict[tuple[int, int, int], int] = OrderedDict()
         self.seed(seed)
@@ -126,7 +114,7 @@ class JointSparta(Searcher):
             [HandRange(self.blueprint, seat, public=True) for seat in range(2)], int(hash_rows(self._seed, 0))
         )
 
-    def watch(self, seat: Seat, move: SeatMove, own: JointNotes) -> None:
+    def watch(self, seat: agents.Seat, move: agents.SeatMove, own: JointNotes) -> None:
         """Record a move, and whether it was searched."""
         with self._both_are_this():
             now = self._catch_up(seat, own)
@@ -136,7 +124,7 @@ class JointSparta(Searcher):
     def _knows_its_range(self, own: JointNotes, seat: int, now: Record) -> bool:
         return own.ranges[seat].resolve(now, self.range_max)
 
-    def _catch_up(self, seat: Seat, own: JointNotes) -> Record:
+    def _catch_up(self, seat: agents.Seat, own: JointNotes) -> Record:
         now = known_record(seat)
         if own.last:
             before, move, searched = own.last
@@ -163,7 +151,7 @@ class JointSparta(Searcher):
                 f"give {self.name} for both seats, or search in one seat only, without joint=True"
             ) from error
 
-    def decide(self, seat: Seat, own: JointNotes) -> int:
+    def decide(self, seat: agents.Seat, own: JointNotes) -> int:
         """The best action; the search is appended to `own.decisions`.
 
         Raises:
@@ -172,7 +160,7 @@ class JointSparta(Searcher):
         with self._both_are_this():
             return self._decided(seat, own)
 
-    def _decided(self, seat: Seat, own: JointNotes) -> int:
+    def _decided(self, seat: agents.Seat, own: JointNotes) -> int:
         now, me = self._catch_up(seat, own), seat.number
         legal = self._legal(now, me)
         if len(legal) == 1:
@@ -201,12 +189,12 @@ class JointSparta(Searcher):
         own_range: HandRange,
         key: int,
         wanted: int | None = None,
-    ) -> SearchResult:
+    ) -> agents.SearchResult:
         """Search as `seat`, from what it knows; memory: its own."""
         # a draw may list the hands; the range in the notes changes with moves only
         own_range = copy.copy(own_range)
 
-        def draw(count: int, key: int) -> Draw:
+        def draw(count: int, key: int) -> agents.Draw:
             drawn = own_range.draw(known, count, key)
             # its own memory is known, those in the range are the partner's guesses
             drawn.memories[:, seat] = memory[seat]
@@ -214,7 +202,7 @@ class JointSparta(Searcher):
 
         return self.search.run(draw, legal, seat, key, wanted)
 
-    def _frame(self, own: JointNotes, before: Record, move: SeatMove) -> Callable[[Hands], NDArray[np.bool_]]:
+    def _frame(self, own: JointNotes, before: Record, move: agents.SeatMove) -> Callable[[Hands], NDArray[np.bool_]]:
         """Which hands of the other seat lead the mover to the move that it made."""
         # the ranges as they were at the move; they go on changing before the function is called
         mover_range, other_range, key = copy.copy(own.ranges[move.seat]), copy.copy(own.ranges[1 - move.seat]), own.key
@@ -232,7 +220,13 @@ class JointSparta(Searcher):
         return agree
 
     def _would_play(
-        self, before: Record, move: SeatMove, hand: int, memory: NDArray[np.int32], mover_range: HandRange, key: int
+        self,
+        before: Record,
+        move: agents.SeatMove,
+        hand: int,
+        memory: NDArray[np.int32],
+        mover_range: HandRange,
+        key: int,
     ) -> int:
         """The mover's action if the other seat had held `hand`; one action other than `move`'s may stand for all others."""
         try:
@@ -252,10 +246,10 @@ class JointSparta(Searcher):
             self._answers.popitem(last=False)
 
 
-def beliefs(game: Game) -> GameBeliefs | None:
+def beliefs(game: Game) -> agents.GameBeliefs | None:
     """The exact hands that a seat may hold; two seats can also search together."""
     if not is_hanabi(game):
         return None
-    return GameBeliefs(
+    return agents.GameBeliefs(
         lambda blueprint, seat, particles: HandBelief(blueprint, seat), JointSparta if game.facts.players == 2 else None
     )

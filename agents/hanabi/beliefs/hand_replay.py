@@ -7,6 +7,8 @@ A hand is packed as in `hand_sets`: the card id of slot s in bits 5s..5s+4. P se
 
 from ludory.envs.chance import draw
 from ludory.envs.engine.binding.kernel_placeholders import choose, notice, redeal
+
+# `bind` puts `quick_batch_kernel` into this line
 from ludory.envs.kernels import batch_kernel
 
 NONE = -1

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from ludory.cli import main
+from ludory.data import TrajectoryDataset
+from ludory.data.decisions import Decisions
 from ludory.data.formats.battles import BattleTrajectories, game_id
 from ludory.data.shards import write_dataset
-from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.errors import LogFormatError
 
 Line = dict[str, Any]

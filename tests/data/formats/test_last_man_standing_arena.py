@@ -15,14 +15,15 @@ import torch
 
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
+from ludory.data import TrajectoryDataset
 from ludory.data.columns import from_table
+from ludory.data.decisions import Decisions
 from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
 from ludory.data.formats.last_man_standing.load import SequenceSet, load_sequences
 from ludory.data.formats.last_man_standing.recorder import Reading
 from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
 from ludory.data.formats.last_man_standing.summary import summary_of
 from ludory.data.shards import write_dataset, write_table
-from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.arena.codec import HEADS, PRESETS
 from ludory.envs.make import make_game
 from ludory.errors import DataError, ReplayError

@@ -12,12 +12,12 @@ from support.last_man_standing_files import STEP, end, manifest, record, recordi
 
 import ludory
 from ludory.cli import main
+from ludory.data import TrajectoryDataset
 from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
 from ludory.data.formats.last_man_standing.format import bins_of
 from ludory.data.formats.last_man_standing.load import load_sequences
 from ludory.data.formats.last_man_standing.recorder import Reading
 from ludory.data.shards import write_dataset
-from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError
 

@@ -12,9 +12,10 @@ from games.nim import matching, nim
 
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
-from ludory.data.formats.minari_sets import MinariTrajectories
+from ludory.data import TrajectoryDataset
+from ludory.data.decisions import Decisions
+from ludory.data.formats.minari_sets import MinariTrajectories, write_minari
 from ludory.data.shards import write_dataset
-from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.make import make_game
 from ludory.errors import DataError, PluginError
 
@@ -56,6 +57,26 @@ def test_a_set_written_for_minari_is_read_back_as_it_was(
     data = everything(tmp_path / "set")
     assert episodes.total_steps == len(data.games)
     assert sum(episode.rewards.sum() for episode in episodes) == pytest.approx(float(data.rewards.sum()))
+
+
+def test_minari_gives_the_environment_back(tmp_path: Path) -> None:
+    minari = pytest.importorskip("minari")
+    record("random", make_game("Hanabi-v0", players=3), 2, tmp_path / "set", seed=1)
+    write_minari(TrajectoryDataset(tmp_path / "set"), tmp_path / "minari")
+    dataset = minari.MinariDataset(str(tmp_path / "minari" / "data"))
+    env = dataset.recover_environment()
+    assert env.unwrapped.game.facts.players == 3
+    observation, info = env.reset(seed=1)
+    first = dataset[0]
+    assert observation.shape == first.observations["observation"][0].shape
+    assert info["action_mask"].shape == first.observations["action_mask"][0].shape
+
+
+def test_a_game_without_an_id_has_no_environment_to_give_back(tmp_path: Path) -> None:
+    minari = pytest.importorskip("minari")
+    record("random", nim(), 2, tmp_path / "set", seed=1)
+    write_minari(TrajectoryDataset(tmp_path / "set"), tmp_path / "minari")
+    assert minari.MinariDataset(str(tmp_path / "minari" / "data")).env_spec is None
 
 
 def foreign(folder: Path, space: Any, actions: Any, episodes: list[dict[str, Any]]) -> Path:

@@ -13,10 +13,11 @@ import pytest
 
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
+from ludory.data import TrajectoryDataset
+from ludory.data.decisions import Decisions
 from ludory.data.formats.sparta.log import SpartaLog, read_sparta_log
 from ludory.data.formats.sparta.orders import ACTION_ORDERS, Sizes, ludory_ids
 from ludory.data.shards import write_dataset
-from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.errors import LogFormatError, OptionError
 
 GAME = "Hanabi2P-v0"

@@ -136,5 +136,5 @@ def test_the_command_fills_a_folder(tmp_path, monkeypatch, capsys):
 
 
 def test_settings_are_checked():
-    with pytest.raises(OptionError, match=r"epsilon=2: must lie in 0\.\.1"):
+    with pytest.raises(OptionError, match=r"epsilon=2: must lie in \[0, 1\]"):
         LabelSettings(epsilon=2)

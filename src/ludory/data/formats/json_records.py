@@ -1,4 +1,4 @@
-"""JSON objects of a file, one per line or all in one array, with their places, and a list of what is wrong with them."""
+"""JSON objects of a file, one per line, all in one array or a single one on many lines, with their places, and a list of what is wrong with them."""
 
 from __future__ import annotations
 
@@ -90,6 +90,12 @@ def _values(name: str, text: str, problems: Problems) -> Iterator[tuple[str, Any
         yield from ((f"{name}, index {number}", value) for number, value in enumerate(values))
         return
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if lines[0][1].strip() == "{":  # one object, as people's tools print it
+        try:
+            yield name, parse_json(text)
+        except JsonError as error:
+            problems.add(name, "file", "the file ends inside a record" if error.cut else error, "one JSON object")
+        return
     for number, line in lines:
         try:
             value = parse_json(line)

@@ -22,6 +22,7 @@ from ludory.data.columns import UNKNOWN_SEED, Columns, concatenated, from_table,
 from ludory.data.dataset import TrajectoryDataset
 from ludory.data.decisions import game_numbers
 from ludory.data.header import TrajectoryHeader, header_from_json, header_to_json
+from ludory.envs import make_game
 from ludory.envs.facts import Head, ObservationSpec, Segment
 from ludory.errors import DataError, LudoryError, PluginError
 from ludory.reading import JsonError, parse_json
@@ -151,8 +152,9 @@ class MinariTrajectories:
 def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "ludory/trajectories-v0") -> int:
     """Write a set as a Minari dataset in `folder`, one episode for each seat of each game; returns the number of episodes.
 
-    Read it with `minari.MinariDataset(folder / "data")`, or move the folder to where `minari.load_dataset(name)` looks. Minari requires
-    an observation after the last action, which is not recorded, so the last one is repeated. Extra columns are left out.
+    Read it with `minari.MinariDataset(folder / "data")`, or move the folder to where `minari.load_dataset(name)` looks. Its
+    `recover_environment()` makes the Gymnasium view of the game, if the game can be made by its id. Minari requires an observation after
+    the last action, which is not recorded, so the last one is repeated. Extra columns are left out.
 
     Raises:
         PluginError: minari, or its extra hdf5, is not installed.
@@ -183,7 +185,7 @@ def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "lu
     )  # Minari resolves names in the folder relative to it
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "data").mkdir(parents=True)
-    storage = MinariStorage.new(partial / "data", observation_space=space, action_space=actions, data_format="hdf5")
+    storage = MinariStorage.new(partial / "data", space, actions, _env_spec(header), "hdf5")
     plain = header_to_json(header) | {"extra_columns": []}
     storage.update_metadata(
         {
@@ -198,6 +200,23 @@ def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "lu
     episodes = int(storage.total_episodes)
     partial.rename(target)
     return episodes
+
+
+def _env_spec(header: TrajectoryHeader) -> Any:
+    """The `EnvSpec` of the game's Gymnasium view; None if the game cannot be made by its id here."""
+    from gymnasium.envs.registration import EnvSpec
+
+    try:
+        make_game(header.game, **header.options)
+    except LudoryError:
+        return None
+    return EnvSpec(
+        header.game,
+        "ludory.envs.views.gymnasium_env:make_env",
+        order_enforce=False,
+        disable_env_checker=True,
+        kwargs={"game": header.game, **header.options},
+    )
 
 
 def _episodes(dataset: TrajectoryDataset) -> Iterator[Any]:

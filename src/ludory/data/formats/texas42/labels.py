@@ -25,22 +25,12 @@ from numpy.typing import NDArray
 from ludory.data import Problem, metadata_texts, open_shard, read_rows
 from ludory.envs import check_range
 from ludory.envs.texas42.tiles import NELLO_HIGH, TILES
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError
+from ludory.limits import Fraction, check_limits
 
+from . import tables
 from .names import LAST_SEED, check_seed, split_of
 from .shards import Q_COLUMNS
-from .tables import (
-    Check,
-    list_column,
-    outside,
-    refuse_nulls,
-    refuse_wrong_rows,
-    rows_of_lists,
-    write_table,
-    wrong_deals,
-    wrong_states,
-    wrong_values,
-)
 
 FORMAT = "ludory texas42 labels 1"
 SEEDS = 50
@@ -71,7 +61,7 @@ class LabelSettings:
     """Hands played of each deal: the odd ones by `texas42/pimc`, the others by random legal moves."""
     worlds: int = 3
     """Number of worlds of `texas42/pimc`."""
-    epsilon: float = 0.1
+    epsilon: Fraction = 0.1
     """Probability that it makes a random legal move instead."""
     sampler_seed: int = 0
     """Seed of leaders and moves."""
@@ -84,8 +74,7 @@ class LabelSettings:
         """
         check_range("paths", self.paths, 1, 1000)
         check_range("worlds", self.worlds, 1, 1_000_000)
-        if not 0 <= self.epsilon <= 1:
-            raise OptionError(f"epsilon={self.epsilon}: must lie in 0..1")
+        check_limits(self)
 
 
 class LabelsName(NamedTuple):
@@ -135,10 +124,10 @@ def write_labels(file: str | Path, name: LabelsName, settings: LabelSettings, la
         pa.array(labels.opp_seed, mask=labels.opp_seed < 0),
         pa.array(labels.decl),
         pa.array(labels.leader),
-        list_column(labels.deal),
+        tables.list_column(labels.deal),
         *map(pa.array, (labels.decision, labels.state, labels.value, *labels.q.T, labels.behaviour)),
     ]
-    write_table(file, pa.table(columns, schema=_SCHEMA.with_metadata(_metadata(name, settings))))
+    tables.write_table(file, pa.table(columns, schema=_SCHEMA.with_metadata(_metadata(name, settings))))
 
 
 def _metadata(name: LabelsName, settings: LabelSettings) -> dict[str, str]:
@@ -155,24 +144,24 @@ def read_labels(file: str | Path) -> Labels:
     with open_shard(file) as opened:
         _check_footer(file, opened)
         table = read_rows(opened, file)
-    refuse_nulls(file, 0, table, ("opp_seed",))
+    tables.refuse_nulls(file, 0, table, ("opp_seed",))
     plain = {name: table[name].to_numpy() for name in table.schema.names if name not in ("deal", "opp_seed")}
-    deal = rows_of_lists(table, "deal")
+    deal = tables.rows_of_lists(table, "deal")
     other = table["opp_seed"].fill_null(-1).to_numpy()
     q = np.stack([plain[name] for name in Q_COLUMNS], axis=1)
     parts = plain["decision"], plain["state"], plain["V"], q, plain["behaviour"]
     labels = Labels(plain["seed"], other, plain["decl"], plain["leader"], deal, *parts)
-    refuse_wrong_rows(file, 0, _wrong_rows(labels))
+    tables.refuse_wrong_rows(file, 0, _wrong_rows(labels))
     return labels
 
 
-def _wrong_rows(labels: Labels) -> Iterator[Check]:
-    yield outside("seed", labels.seed, 0, LAST_SEED)
-    yield outside("decl", labels.decl, 0, NELLO_HIGH - 1)
-    yield outside("leader", labels.leader, 0, 3)
-    yield outside("behaviour", labels.behaviour, 0, 1)
-    yield from wrong_deals(labels.deal)
-    yield from wrong_states(labels.state)
+def _wrong_rows(labels: Labels) -> Iterator[tables.Check]:
+    yield tables.outside("seed", labels.seed, 0, LAST_SEED)
+    yield tables.outside("decl", labels.decl, 0, NELLO_HIGH - 1)
+    yield tables.outside("leader", labels.leader, 0, 3)
+    yield tables.outside("behaviour", labels.behaviour, 0, 1)
+    yield from tables.wrong_deals(labels.deal)
+    yield from tables.wrong_states(labels.state)
     played = TILES - np.bitwise_count(labels.state & ((1 << TILES) - 1)).astype(np.int64)
     yield (
         "decision",
@@ -180,7 +169,7 @@ def _wrong_rows(labels: Labels) -> Iterator[Check]:
         labels.decision,
         "the number of tiles that are no longer held in its state",
     )
-    yield from wrong_values(labels.state, labels.value, labels.q)
+    yield from tables.wrong_values(labels.state, labels.value, labels.q)
     split = np.array([split_of(int(seed)) for seed in labels.seed])
     yield "seed", split != split[0], labels.seed, f"of the split {split[0]}, as in the first row"
 

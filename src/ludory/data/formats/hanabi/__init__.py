@@ -1,0 +1,1 @@
+"""Games of hanab.live, read and written."""
