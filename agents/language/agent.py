@@ -9,21 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory import envs
 from ludory.agents import ONE_MORE, DrawingAgent, RandomAgent
-from ludory.envs import (
-    Array,
-    Engine,
-    Game,
-    Memory,
-    PromptMode,
-    TextPrompts,
-    checked_style,
-    codec_of,
-    hash_rows,
-    on_host,
-    parse_reply,
-    preset_of,
-)
 from ludory.envs.text.reply import Action
 from ludory.errors import OptionError
 
@@ -31,8 +18,6 @@ from .generators import Sampling, make_generator
 from .model import LanguageModel, load_language_model
 
 LOG = logging.getLogger("ludory.language")
-_MOST_TURNS = 10_000
-"""Turn numbers that prompts count to."""
 _WARN_AFTER, _WARN_ABOVE = 20, 0.2
 """Replies, and the share of them without a legal action, above which a score is said to be partly that of random moves."""
 
@@ -63,25 +48,24 @@ class LanguageAgent(DrawingAgent):
 
     def __init__(
         self,
-        game: Game,
+        game: envs.Game,
         model: LanguageModel,
         *,
         preset: str = "default",
-        prompt_mode: PromptMode = "base",
+        prompt_mode: envs.PromptMode = "base",
         style: str | None = None,
         sampling: Sampling | None = None,
         backend: Literal["auto", "hf", "static", "vllm"] = "auto",
         seed: int | None = None,
     ) -> None:
-        codec = codec_of(game)
+        codec = envs.codec_of(game)
         game.need("a language model", "heads")
-        chosen = preset_of(preset)
+        chosen = envs.preset_of(preset)
         if not chosen.compact:
-            most = min(max(game.facts.longest_game, 1), _MOST_TURNS)
-            chosen = chosen.changed({"turns": most, "actions_per_episode": most, "actions_per_turn": 1})
-        self._style = checked_style(game, style or ("compact" if chosen.compact else None))
-        beliefs = checked_style(game, "places" if chosen.compact else self._style)
-        self._prompts = TextPrompts(game, chosen, prompt_mode, self._style, beliefs)
+            chosen = chosen.move_by_move(game.facts.longest_game)
+        self._style = envs.checked_style(game, style or ("compact" if chosen.compact else None))
+        beliefs = envs.checked_style(game, "places" if chosen.compact else self._style)
+        self._prompts = envs.TextPrompts(game, chosen, prompt_mode, self._style, beliefs)
         self._codec, self._preset, self._mode, self._model = codec, chosen, prompt_mode, model
         self._generator = make_generator(model, backend)
         self._sampling = sampling or Sampling()
@@ -94,7 +78,7 @@ class LanguageAgent(DrawingAgent):
         self.unusable = 0
         """Number of replies without a legal action."""
 
-    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+    def choose(self, engine: envs.Engine, seat: int, rows: envs.Array, memory: envs.Memory) -> envs.Array:
         """Actions (m,) or (m, H) of `seat` in the games `rows`.
 
         Raises:
@@ -104,13 +88,13 @@ class LanguageAgent(DrawingAgent):
             raise OptionError(
                 f'{self.name} reads games on the CPU, this engine is on {engine.device}; type device="cpu"'
             )
-        numbers = on_host(rows).astype(np.int64)
+        numbers = envs.on_host(rows).astype(np.int64)
         notes = self.initial_memory(len(numbers)) if memory is None else memory[numbers]
         masks = engine.legal()[numbers]
         masks = masks[:, seat] if masks.ndim == 3 else masks
         states = self._codec.write(engine.state, numbers.tolist(), seat, self._style)
         # a legal move for every game first, so that draws do not depend on replies
-        actions = on_host(self._random.act(masks, masks, notes)[0])
+        actions = envs.on_host(self._random.act(masks, masks, notes)[0])
         for k, action in enumerate(self._answers(states, notes)):
             if action is not None and self._is_legal(masks[k], action):
                 actions[k] = action
@@ -139,10 +123,10 @@ class LanguageAgent(DrawingAgent):
         # a template opens the thought of every reply or of none, so that the first prompt tells
         opened = [self._model.template.text(messages).rstrip().endswith("<think>") for messages in prompts[:1]]
         ids = [self._model.template.begin(messages) for messages in prompts]
-        seeds = hash_rows(notes[:, 0], notes[:, 1]).tolist()
+        seeds = envs.hash_rows(notes[:, 0], notes[:, 1]).tolist()
         found: list[Action | None] = []
         for generation in self._generator.generate(ids, self._sampling, seeds):
-            verdict = parse_reply(
+            verdict = envs.parse_reply(
                 self._model.decode(generation.ids),
                 self._codec.decode,
                 prompt_mode=self._mode,
@@ -168,11 +152,11 @@ class LanguageAgent(DrawingAgent):
 
 
 def make(
-    game: Game,
+    game: envs.Game,
     path: str | Path | LanguageModel | None = None,
     *,
     preset: str | None = None,
-    prompt_mode: PromptMode = "base",
+    prompt_mode: envs.PromptMode = "base",
     style: str | None = None,
     temperature: float = 1.0,
     top_p: float = 1.0,
@@ -193,7 +177,7 @@ def make(
     """
     if not isinstance(path, (str, Path, LanguageModel)):
         raise OptionError(f"language({path!r}): name the folder of a model, as in language(runs/sft)")
-    codec_of(game)  # before a large model is loaded
+    envs.codec_of(game)  # before a large model is loaded
     model = load_language_model(path, device, template=template)
     if preset is None:
         preset = "compact" if "<state>" in model.tokenizer.get_vocab() else "default"

@@ -19,6 +19,7 @@ from .rules import reset, step
 from .start import start_fields
 from .state import fields
 from .variants import ArenaOptions
+from .words import codec
 
 __all__ = ["ArenaOptions", "make_game"]
 
@@ -62,6 +63,7 @@ def make_game(**options: Any) -> Game:
             told_move=told_move,
             pace=TICKS / TICKS_PER_DECISION,
         ),
+        language=codec(chosen),
         analysis=Analysis(progress=progress),
         options=options,
         family="arena",

@@ -8,8 +8,7 @@ Sizes are read from the shapes of the state's arrays and from `setup`, so the sa
 from ludory.envs import begin_episode, draw, kernel
 from ludory.envs.arena.phases.actions import intend, move
 from ludory.envs.arena.phases.crates import count_absences
-from ludory.envs.arena.phases.damage import bury, settle
-from ludory.envs.arena.phases.weapons import fire_novas, spring_mines, sweep_shots
+from ludory.envs.arena.phases.weapons import bury, fire_novas, settle, spring_mines, sweep_shots
 from ludory.envs.arena.phases.zone import close_zone, set_zone
 
 from . import constants as const

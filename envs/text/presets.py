@@ -14,6 +14,8 @@ PenaltyAt = Literal["turn", "episode"]
 STEP_COST = 0.1
 """What a move without effect costs in Sokoban, and a refused placement in Sudoku."""
 LEAST_PENALTY = 0.5
+MOST_TURNS = 10_000
+"""Turn numbers that prompts count to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ class TextPreset:
             found |= options if id.startswith(beginning) else {}
         return found
 
+    def move_by_move(self, longest_game: int) -> TextPreset:
+        """This preset with one action a turn until the game ends: the model sees what others did before it moves again."""
+        most = min(max(longest_game, 1), MOST_TURNS)
+        return replace(self, turns=most, actions_per_turn=1, actions_per_episode=most)
+
     def changed(self, given: Mapping[str, Any]) -> TextPreset:
         """This preset with the values of `given` that are not None.
 
@@ -82,11 +89,8 @@ def _sudoku(rewards: str, actions_per_episode: int) -> dict[str, dict[str, Any]]
     return {"Sudoku": {"mask": "all", "rewards": rewards, "actions_per_episode": actions_per_episode}}
 
 
-_MOVE_BY_MOVE = {"turns": 200, "actions_per_turn": 1, "actions_per_episode": 200}
-"""Of games with other players: the model sees what they did before it moves again."""
-_TABLES = {"Hanabi": _MOVE_BY_MOVE, "Texas42": _MOVE_BY_MOVE}
 PRESETS: Mapping[str, TextPreset] = {
-    "default": TextPreset(by_game=_sudoku("default", 25) | _TABLES),
+    "default": TextPreset(by_game=_sudoku("default", 25)),
     "ragen": TextPreset(format_penalty=0.1, penalty_at="episode", by_game=_sudoku("spa", 50)),
     "ragen2": TextPreset(
         actions_per_turn=2, format_penalty=0.1, penalty_at="episode", history=5, by_game=_sudoku("ragen2", 10)

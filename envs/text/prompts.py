@@ -8,6 +8,7 @@ from ludory.envs.game import Game
 from ludory.envs.text_codec import TextCodec
 from ludory.errors import OptionError
 
+from .drawn import drawn_codec
 from .presets import TextPreset
 from .reply import PROMPT_MODES, PromptMode
 
@@ -74,16 +75,18 @@ class TextPrompts:
 
 
 def codec_of(game: Game) -> TextCodec:
-    """The game's codec.
+    """The game's codec; for a game without one, that of its text pictures.
 
     Raises:
-        OptionError: it has none.
+        OptionError: it has neither.
     """
-    if game.language is None:
+    codec = game.language or drawn_codec(game)
+    if codec is None:
         raise OptionError(
-            f"{game.name} has no texts for language models (Game.language); choose a game that has, such as Sokoban-v0"
+            f"{game.name} has no texts for language models (Game.language, or Look.text and heads); "
+            "choose a game that has, such as Sokoban-v0"
         )
-    return game.language
+    return codec
 
 
 def checked_style(game: Game, style: str | None, what: str = "style") -> str:

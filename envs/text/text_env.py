@@ -41,7 +41,7 @@ class TextEnv:
         game: id of a game with a text codec, or a `Game`.
         num_episodes: N.
         group_size: so many consecutive rows share a room; divides N.
-        preset: "default", "ragen", "ragen2" or "compact"; see `ludory.envs.text.presets`.
+        preset: "default", "ragen", "ragen2" or "compact"; see `ludory.envs.text.presets`. Games for several seats have one action a turn.
         seed: of the first room, see `TextGames`; None: drawn from the operating system.
         split: rooms of "train", "valid" or "test" only; None: of all.
         seeds: "ragen": RAGEN's seeds, 10000 and on, or with split="valid" always 123 and on, without regard to splits by hash.
@@ -83,9 +83,13 @@ class TextEnv:
     ) -> None:
         chosen = preset_of(preset)
         options = (chosen.of_game(game) if isinstance(game, str) else {}) | options
-        self.preset: TextPreset = chosen.changed({name: options.pop(name, None) for name in CHANGEABLE})
+        given = {name: options.pop(name, None) for name in CHANGEABLE}
         self.preset_name, self.prompt_mode, self.strict, self.opened = preset, prompt_mode, strict, opened
         self.game = make_game(game, **options)
+        # a list of moves would be played without seeing what the others do in between
+        if self.game.facts.players > 1 and not chosen.compact:
+            chosen = chosen.move_by_move(self.game.facts.longest_game)
+        self.preset: TextPreset = chosen.changed(given)
         self.style = checked_style(self.game, style or ("compact" if self.preset.compact else None))
         own = "places" if self.preset.compact and "places" in codec_of(self.game).styles else self.style
         self.belief_style = checked_style(self.game, belief_style or own, "belief_style")

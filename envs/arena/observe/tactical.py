@@ -8,8 +8,7 @@ import math
 
 from ludory.envs import ObservationSpec, flat_segments, kernel
 from ludory.envs.arena.constants import BODY, FULL_HP, HEALTH, REACH, SUPPLY, UNIT_LENGTH, VISION
-from ludory.envs.arena.direction_bins import aim_bins_towards, lead, miss, move_bins_towards, on_target, side
-from ludory.envs.arena.geometry import isqrt
+from ludory.envs.arena.geometry import aim_bins_towards, isqrt, lead, miss, move_bins_towards, on_target, side
 from ludory.envs.arena.phases.crates import NO_CRATE, nearest_crate
 from ludory.envs.arena.state import AIM_BINS, MOVE_BINS
 from ludory.envs.arena.variants import ArenaOptions

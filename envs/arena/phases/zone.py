@@ -7,7 +7,7 @@ from ludory.envs.arena.constants import ZONE_DAMAGE, ZONE_DAMAGE_GROWTH, ZONE_SH
 from ludory.envs.arena.geometry import clamp, scale
 from ludory.envs.arena.state import WALL
 
-from .damage import hurt
+from .weapons import hurt
 
 
 @kernel

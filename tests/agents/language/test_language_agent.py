@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +140,30 @@ def test_eval_watch_and_record_take_a_folder(words: str, tmp_path: Path, capsys:
     assert any(data.iterdir())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("id", "answer"),
+    [
+        ("HanabiTiny2P-v0", "play 1"),
+        ("Texas42Play-v0", "play 6-4"),
+        ("LeducPoker-v0", "raise"),
+        ("Arena2P-v0", "move left, aim up"),
+    ],
+)
+def test_games_for_several_seats_are_played(id: str, answer: str) -> None:
+    game = make_game(id)
+    agent = scripted(game, f"<think>.</think><answer>{answer}</answer>", vocabulary="bytes")
+    assert agent._codec.decode(answer).action is not None
+    result = evaluate([agent, *["random"] * (game.facts.players - 1)], game, games=1, seed=3)
+    assert result.games == 1
+    assert 0 <= agent.unusable < agent.asked
+    script: Any = agent._generator
+    assert re.search(r"you are seat 0|You \(seat 0\)", script.prompts[0], re.IGNORECASE)
+
+
 def test_games_without_texts_are_refused_by_name(words: str) -> None:
-    with pytest.raises(OptionError, match="Arena2P-v0 has no texts for language models"):
-        make_agent(f"language({words})", "Arena2P-v0")
+    with pytest.raises(OptionError, match="Corridor has no texts for language models"):
+        make_agent(f"language({words})", replace(corridor(), language=None))
 
 
 def test_words_that_a_model_does_not_know_are_named(words: str) -> None:

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludory.agents.language.model import LanguageModel
-from ludory.agents.language.small_model import make_small_model
+from ludory.agents.language.small_model import character_tokenizer, make_small_model, word_tokenizer
 from ludory.agents.language.spans import ANSWER, OBSERVATION, OTHER, PREDICTION, SPAN_NAMES, THINK, token_spans
-from ludory.agents.language.tokenizers import character_tokenizer, word_tokenizer
 from ludory.envs.text.reply import parse_reply
 from ludory.envs.text.text_env import TextEnv
 from ludory.envs.text_codec import Decoded
@@ -96,7 +95,7 @@ def test_tokens_of_one_character_share_its_span() -> None:
 
 
 @given(st.lists(st.integers(0, 332), max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_bytes_have_the_text_of_the_tokenizer(ids: list[int]) -> None:
     """Sampled bytes need not be text; broken characters are written as U+FFFD."""
     model = small("bytes")

@@ -86,7 +86,7 @@ def test_the_time_grows_with_the_length_and_not_with_its_square(part):
 PIECES = st.lists(st.sampled_from([*TAGS, *NAMES, "||", " ", "\n", "x", "\ud800", "箱", "<", ">", "</"]), max_size=40)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PIECES.map("".join) | st.text(), st.sampled_from(PROMPT_MODES), st.booleans(), st.booleans())
 def test_any_text_has_a_verdict_whose_spans_lie_between_their_tags(reply, mode, opened, strict):
     verdict = parse_reply(reply, decode, prompt_mode=mode, opened=opened, strict=strict)
@@ -111,14 +111,14 @@ def test_any_text_has_a_verdict_whose_spans_lie_between_their_tags(reply, mode, 
         assert verdict.dropped == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PIECES.map("".join), st.sampled_from(PROMPT_MODES))
 def test_strict_replies_differ_only_in_what_is_executed(reply, mode):
     loose, strict = (parse_reply(reply, decode, prompt_mode=mode, strict=strict) for strict in (False, True))
     assert strict == (loose if loose.form == "ok" else loose._replace(actions=()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PIECES.map("".join), st.sampled_from(("base", "world_model")))
 def test_an_opening_tag_in_the_prompt_counts_as_one_in_the_reply(reply, mode):
     short = parse_reply(reply, decode, prompt_mode=mode, opened=True)

@@ -13,7 +13,6 @@ JOBS = {
     "run": ("spa.pipeline:run", "all stages of a configuration, resumed where they were interrupted"),
     "baseline": ("spa.pipeline:baseline", "PPO alone, from the untrained model"),
     "dry-run": ("spa.pipeline:try_out", "memory of a configuration on large models, and one step on random weights"),
-    "tiny": ("spa.pipeline:tiny", "the whole claim with a small model on two CPU cores"),
     "config": ("spa.config:run", "show configurations beside the originals' keys, and read the originals' files"),
 }
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tyro.conf import Positional, arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import FileArgument, Flag, parse, run_job
 from ludory.visible import visible
 
@@ -47,7 +46,7 @@ class _Show:
     Example: ludory spa config show spa/_2_sokoban --original
     """
 
-    name: Annotated[str, Positional, arg(metavar="NAME")]
+    name: Annotated[str, Arg(positional=True, metavar="NAME")]
     """Of a configuration, or a YAML file."""
     original: Flag = False
     """A table with the originals' keys."""

@@ -1,4 +1,4 @@
-"""`ludory spa run`, `baseline`, `dry-run` and `tiny`: all stages together."""
+"""`ludory spa run`, `baseline` and `dry-run`: all stages together."""
 
 from __future__ import annotations
 
@@ -83,10 +83,3 @@ def try_out(argv: list[str]) -> int:
     for line in dry_run(read_config(chosen.config), chosen.shape, chosen.device, allowed).lines():
         print(line)
     return 0
-
-
-def tiny(argv: list[str]) -> int:
-    """The small experiment, which is a benchmark; returns the exit code."""
-    from ludory.benchmarks.text_games.spa_tiny import run as run_benchmark
-
-    return run_benchmark(argv)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from tyro.conf import arg
+from typing import TYPE_CHECKING, Any
 
 from ludory.algorithms.world_model.config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
 from ludory.cli.common import Assignments, EnvId, Folder, Maybe, Placed, parse, parse_options
@@ -48,7 +46,7 @@ class _Generate(Placed, PlayedText):
     """Folder for turns-*.parquet, wm_train.parquet, wm_val.parquet and meta.json."""
     episodes: Maybe[int] = None
     """Episodes in all: sets --batches."""
-    config: Annotated[GenerateConfig, arg(name="")] = field(default_factory=GenerateConfig)
+    config: GenerateConfig = field(default_factory=GenerateConfig)
 
 
 def generate(argv: list[str]) -> int:
@@ -113,7 +111,7 @@ class _SFT(PlayedText):
     """Folder with wm_train.parquet, or a Parquet file with prompts and responses."""
     out: Folder
     """Folder for the model."""
-    config: Annotated[SFTConfig, arg(name="")] = field(default_factory=SFTConfig)
+    config: SFTConfig = field(default_factory=SFTConfig)
 
 
 def sft(argv: list[str]) -> int:
@@ -174,7 +172,7 @@ class _Eval(PlayedText):
     """Folders of language models, or NAME=FOLDER; the first one is compared with each other."""
     seen: tuple[Path, ...] = ()
     """Folders of generated data and of PPO runs, whose rooms count as seen. Those of the models are known."""
-    config: Annotated[EvalConfig, arg(name="")] = field(default_factory=EvalConfig)
+    config: EvalConfig = field(default_factory=EvalConfig)
 
 
 def evaluate(argv: list[str]) -> int:
