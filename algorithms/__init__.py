@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from .offline.supervised_module import Course, Position, SupervisedModule
     from .ppo import PPO, PPOConfig
     from .ppo.loss import Coefficients, PPOMinibatch, ppo_loss
-    from .running.callbacks import BetweenIterations, MaybeCallback
+    from .running.callbacks import BetweenIterations, MaybeCallback, figures_table
     from .running.folder_learner import FolderLearner
     from .running.folder_lock import FileLock, FolderLock
     from .running.interrupt import exit_code, stop_on_interrupt
     from .running.metric_logs import CSVLog, Logger, table_beside
     from .running.optimiser_state import load_adam, save_adam
-    from .running.progress import figures_table
     from .running.threads import one_thread
     from .running.train_to_file import train_to_file
     from .sampling.lanes import EngineLanes, Lanes, SelfPlayLanes, SimultaneousLanes, on_engine, played

@@ -7,7 +7,7 @@ import logging
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,35 +17,25 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.networks.build import (
-    PolicySpec,
-    build_policy,
-    complete,
-    parse_policy,
-    saved_policy,
-    suited_policy,
-    take_weights,
-)
+from ludory.agents import NeuralAgent, Policy, numpy_to_bits
+from ludory.agents.networks import build
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.networks.layers.recurrent import keep_from_compiling
-from ludory.agents.networks.policy import Policy, numpy_to_bits
-from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.running.divergence import check_finite, check_savable
-from ludory.algorithms.running.threads import one_thread
+from ludory.algorithms.running.optimiser_state import check_finite, check_savable
+from ludory.algorithms.running.ranks import Ranks
+from ludory.algorithms.running.threads import one_thread, suited_precision
 from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.sampling.shaping import Shaping
-from ludory.algorithms.sampling.spread import Share, SpreadSampler, shares_of
+from ludory.algorithms.sampling.shares import Share, shares_of
+from ludory.algorithms.sampling.spread import SpreadSampler
 from ludory.algorithms.sampling.teacher import Teacher, load_teacher
-from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
-from ludory.checkpoints.folder import write_folder
+from ludory.checkpoints import read_checkpoint, write_checkpoint, write_folder
 from ludory.cluster.workers import Workers
 from ludory.data.header import header_of, header_to_json
+from ludory.envs import Engine, EnvLike, NamedGame, checked_seats, make_engine
 from ludory.envs.conventions import RULES
-from ludory.envs.engine.checks import checked_seats
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.make import EnvLike, NamedGame, make_engine
 from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
@@ -86,10 +76,12 @@ class Algorithm(Learner):
     None: they cannot."""
     continuous: ClassVar[bool] = False
     """Whether it also learns continuous actions."""
+    ranks: Ranks | None = None
+    """The processes that learn together, within `learn`; None: this one alone."""
 
     def __init__(
         self,
-        policy: str | PolicySpec = "auto",
+        policy: str | build.PolicySpec = "auto",
         env: EnvLike | None = None,
         *,
         verbose: int = 0,
@@ -102,13 +94,18 @@ class Algorithm(Learner):
         if not self.continuous:
             game.need(self.id, "heads")
         super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **made_with, **config}))
-        self.policy_spec = complete(parse_policy(suited_policy(policy, game.facts)), self._policy_wishes())
+        self.policy_spec = build.complete(
+            build.parse_policy(build.suited_policy(policy, game.facts)), self._policy_wishes()
+        )
         self.device = _device(self.config.device)
+        if self.config.precision == "auto":  # settled here, so that a run goes on as it began, wherever it is resumed
+            self.config = dataclasses.replace(self.config, precision=suited_precision(self.device))
+            LOG.info("%s: precision %s", self.id, self.config.precision)
         self._open_source()
         # the caller's random state neither changes the weights nor is changed
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
-            self.policy = build_policy(self.policy_spec, game.facts).to(self.device)
+            self.policy = build.build_policy(self.policy_spec, game.facts).to(self.device)
         if self.policy.trained_by not in (None, self.id):
             raise OptionError(
                 f"policy {self.policy_spec.id!r} is learnt by {self.policy.trained_by} only; for {self.id} take 'mlp' or 'gru'"
@@ -131,7 +128,7 @@ class Algorithm(Learner):
         if is_sb3_file(file):
             copy_weights(file, read_sb3(file), self.policy, self.game.id)
         else:
-            take_weights(self.policy, file, *read_checkpoint(file), self.game)
+            build.take_weights(self.policy, file, *read_checkpoint(file), self.game)
 
     def _learn_from_teacher(self) -> Policy | None:
         """The frozen policy that the config names, if any; its weights are the same in every part of a run.
@@ -149,6 +146,12 @@ class Algorithm(Learner):
                 )
             self._teacher, self._teacher_sha256 = teacher, teacher.sha256
         return self._teacher.policy if self._teacher else None
+
+    def _shown_rows(self) -> list[tuple[str, ...]]:
+        """As `Learner._shown_rows`, with the policy."""
+        spec = self.policy_spec
+        given = ", ".join(f"{name}={value!r}" for name, value in spec.arguments.items())
+        return [("policy", f"{spec.id}({given})"), *super()._shown_rows()]
 
     def _described(self) -> str:
         return f"policy {self.policy.id}, {super()._described()}"
@@ -198,6 +201,10 @@ class Algorithm(Learner):
             raise OptionError(
                 f"{self.id} on {self.device}: its games are played in the learner's process; ppo and vtrace can sample at workers, with games on "
                 "the CPU"
+            )
+        if getattr(self.config, "devices", 1) > 1:
+            raise OptionError(
+                f"devices={self.config.devices} beside samplers at workers: its processes play the games; leave out one of them"
             )
         self.game.need("samplers at workers", "saves")
         game, config = NamedGame.of(self.game), self.config
@@ -315,9 +322,19 @@ class Algorithm(Learner):
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """A context around `learn`: PyTorch's own threads, which spin after each operation, keep out of the way of ours."""
-        with one_thread() if self.splits_batches and self.device.type == "cpu" else nullcontext():
+        """A context around `learn`: the processes of `config.devices` learn together."""
+        size = getattr(self.config, "devices", 1)
+        others: AbstractContextManager[None] = nullcontext()
+        if size > 1 and self._plays:
+            from ludory.algorithms.running.together import together  # starts processes, which few runs need
+
+            others = together(self, size)
+        with self.alone(), others:
             yield
+
+    def alone(self) -> AbstractContextManager[None]:
+        """A context around learning in this process: PyTorch's own threads, which spin after each operation, keep out of the way of ours."""
+        return one_thread() if self.splits_batches and self.device.type == "cpu" else nullcontext()
 
     def training_state(self) -> dict[str, Tensor]:
         """Further tensors that a resumed run needs, beside weights, games and random state."""
@@ -496,13 +513,13 @@ class Algorithm(Learner):
         game = game_to_load(cls, file, header, env)
         config = {**header["config"], "device": _at_hand(file, header["config"]["device"]), **changes}
         # without its inputs, which may be gone; the config still names them
-        model = cls(saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
+        model = cls(build.saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
         model._restore(file, header, tensors)
         return model
 
     def _restore(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-        take_weights(self.policy, file, header, tensors, self.game)
+        build.take_weights(self.policy, file, header, tensors, self.game)
         if self.saves_folder:
             self.read_files(Path(file))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]

@@ -26,8 +26,8 @@ class LearnerConfig:
     """Seed of the games, the weights and all random numbers."""
     device: str = "cpu"
     """"cpu" or "cuda", for the games and the network."""
-    precision: Annotated[str, OneOf("32", "bf16")] = "32"
-    """"32", or "bf16": matrix products of the network in bfloat16."""
+    precision: Annotated[str, OneOf("auto", "float32", "bf16", "32")] = "auto"
+    """"float32", or "bf16": matrix products of the network in bfloat16, the rest in float32; "auto": bf16 on CUDA and where a CPU has units for it that are twice as fast ("32" is the earlier name of float32)."""
     compile: bool = False
     """Compile the network with torch.compile; worthwhile on CUDA, and takes a minute."""
     init_from: str | None = None
@@ -46,6 +46,8 @@ class LearnerConfig:
             OptionError: naming the field, the value and what is allowed.
         """
         check_limits(self)
+        if self.precision == "32":
+            object.__setattr__(self, "precision", "float32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,16 @@ class AlgorithmConfig(LearnerConfig):
     """Agent in the other seats when one seat learns. With seats="auto": if it is named, seat 0 learns against it; else all seats learn, except in games with general rewards, where seat 0 learns against "random"."""
     shaping: float = 0.0
     """Training reward per unit of the game's progress, such as damage in the arena; scores do not include it."""
+
+    def __post_init__(self) -> None:
+        """As `LearnerConfig.__post_init__`; processes that learn together play as many games each."""
+        LearnerConfig.__post_init__(self)
+        devices = getattr(self, "devices", 1)
+        if self.num_envs % devices:
+            raise OptionError(
+                f"devices={devices}: each plays as many games, and num_envs={self.num_envs} is no multiple of it; "
+                f"take num_envs={-(-self.num_envs // devices) * devices}"
+            )
 
 
 def playing_seats(facts: GameFacts, seats: str, others: str) -> tuple[str, str]:

@@ -59,6 +59,7 @@ class PPOKeywords(AlgorithmKeywords, total=False):
     privileged_value: bool
     normalize_values: bool
     normalize_observations: bool
+    devices: int
     compiled: bool | None
     normalize_rewards: bool
 
@@ -89,6 +90,7 @@ class VTraceKeywords(AlgorithmKeywords, total=False):
     ratios: str
     privileged_value: bool
     value_warm_up: int
+    devices: int
     teacher: str | None
 
 

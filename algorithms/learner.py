@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import Self
 
 from ludory.algorithms.running.callbacks import Callbacks, MaybeCallback
-from ludory.algorithms.running.divergence import diverging
 from ludory.algorithms.running.metric_logs import Logger, MetricLog, also_logged, checked_log_interval, formats_as_sb3
+from ludory.algorithms.running.optimiser_state import diverging
 from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.sampling.step_locals import EPISODES
 from ludory.checkpoints.checkpoint import install_hint
 from ludory.data.header import header_from_json
-from ludory.envs.game import Game
-from ludory.envs.make import EnvLike, make_game
+from ludory.envs import EnvLike, Game, make_game
+from ludory.envs.pictures import html_table
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Learner(ABC):
     """Fields of the config that may change when a run is resumed."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Other defaults of the config by name, for configs with a field `preset`."""
+    run_is_folder: ClassVar[bool] = False
+    """A run lives in a folder, with a name of any ending."""
     search_space: ClassVar[Mapping[str, str]] = {}
     """What `ludory sweep` tries, by field of the config: a range such as "1e-4..3e-3", or values such as "1,2,4"."""
     config: Any
@@ -68,6 +70,19 @@ class Learner(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.game.name}: {self._described()}>"
+
+    def _repr_html_(self) -> str:
+        config = [(part.name, repr(getattr(self.config, part.name))) for part in fields(self.config)]
+        options = f"<details><summary>options</summary>{html_table(config)}</details>"
+        return html_table(self._shown_rows(), repr(self)[1:-1]) + options
+
+    def _shown_rows(self) -> list[tuple[str, ...]]:
+        """Rows of the table that a notebook shows."""
+        returns = [episode["r"] for episode in self.ep_info_buffer]
+        mean = (
+            [("mean return", f"{sum(returns) / len(returns):.3f} (the last {len(returns)} games)")] if returns else []
+        )
+        return [("game", self.game.name), ("timesteps", f"{self.num_timesteps:,}"), *mean]
 
     def _described(self) -> str:
         return f"{self.num_timesteps:,} timesteps"

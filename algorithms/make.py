@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 from typing_extensions import Unpack
 
 from ludory.agents.networks.build import PolicySpec
+from ludory.checkpoints.hub import local_path
 from ludory.checkpoints.learner_folder import saved_class
 from ludory.envs.make import EnvLike, make_game
 from ludory.errors import OptionError, PluginError
@@ -151,14 +152,18 @@ def _with_tuned(
 
 
 def load(file: str | Path, env: EnvLike | None = None) -> Algorithm:
-    """Load what `Learner.save` wrote, a file or a folder; returns as `make_algorithm`.
+    """Load what `Learner.save` wrote, a file, a folder or an agent on the Hugging Face hub (`hf://owner/name`, `hf://owner/name@revision`).
+
+    Returns as `make_algorithm`.
 
     Raises:
         CheckpointError: the file is unreadable or not a checkpoint, or its algorithm is not installed.
+        HubError: the hub cannot be reached or refuses, or what it has is damaged.
         OptionError: `file` is not a path.
     """
     if not isinstance(file, str | PathLike):
         raise OptionError(f"load({file!r}): must be the path of a checkpoint, such as 'runs/model.ludory'")
+    file = local_path(file)
     kind: Any = _learner(saved_class(file), str(file))
     loaded: Algorithm = kind.load(file, env)
     return loaded

@@ -10,10 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
-from ludory.envs.engine.protocol import Engine, on_host
-from ludory.envs.facts import GameFacts
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine
+from ludory.envs import Engine, Game, GameFacts, make_engine, on_host
 from ludory.errors import OptionError
 
 TRIAL_DECISIONS = 100

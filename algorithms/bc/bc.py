@@ -10,18 +10,17 @@ from typing import Any, ClassVar, Literal
 from rich.table import Table
 from typing_extensions import Unpack
 
-from ludory.agents.networks.build import PolicySpec
-from ludory.agents.neural import NeuralAgent
+from ludory.agents import NeuralAgent, PolicySpec
 from ludory.algorithms.keywords import BCKeywords
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm, report_skipped
 from ludory.algorithms.offline.config import parse_shares
 from ludory.algorithms.offline.mixture import MixedPart, MixedTrajectories
 from ludory.algorithms.offline.stream import GameStream
-from ludory.algorithms.running.progress import figures_table
+from ludory.algorithms.running.callbacks import figures_table
+from ludory.data import TrajectoryDataset
 from ludory.data.columns import USED
 from ludory.data.dataset import refuse_shared_games
 from ludory.data.split import Split
-from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import EnvLike
 
 from .config import BCConfig

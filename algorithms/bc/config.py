@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tyro.conf import arg
-
 from ludory.algorithms.offline.config import OfflineConfig, parse_shares
+from ludory.arguments import Arg
 from ludory.errors import OptionError
 from ludory.limits import Below, Between, NonNegativeFloat, PositiveInt
 
@@ -16,9 +15,9 @@ from ludory.limits import Below, Between, NonNegativeFloat, PositiveInt
 class BCConfig(OfflineConfig):
     """Behaviour cloning: supervised imitation of recorded decisions."""
 
-    val_dataset: Annotated[str | None, arg(aliases=("--val-data", "--val-data-path"))] = None
+    val_dataset: Annotated[str | None, Arg(aliases=("--val-data", "--val-data-path"))] = None
     """Folder or file of validation games; then all of `dataset` is for training. None: a part of `dataset`, see `split_ratio`."""
-    mix: Annotated[tuple[str, ...], arg(metavar="DIR=SHARE...")] = ()
+    mix: Annotated[tuple[str, ...], Arg(metavar="DIR=SHARE...")] = ()
     """Further recorded games to learn from, and their share of the decisions; sizes of observations and heads must be those of `dataset`,
     whose games alone are for validation."""
     stream: str | None = None

@@ -12,23 +12,8 @@ from ludory.algorithms.offline.supervised_module import TrajectoryModule
 from ludory.data.columns import USED
 from ludory.envs.engine.protocol import on_host
 
+from . import loss as losses
 from .config import BCConfig
-from .loss import LossTerms, imitation_loss
-from .scores import (
-    Scores,
-    choice_scores,
-    count_actions,
-    full_tally,
-    group_means,
-    group_tally,
-    means,
-    prior_scores,
-    score,
-    score_means,
-    tally,
-    tally_size,
-    uniform_scores,
-)
 
 
 class BCModule(TrajectoryModule):
@@ -39,7 +24,7 @@ class BCModule(TrajectoryModule):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.max_samples, position = self._config.max_samples, self._course.position
-        position.sums = full_tally(position.sums, len(self.policy.head_sizes))
+        position.sums = losses.full_tally(position.sums, len(self.policy.head_sizes))
 
     @property
     def _groups(self) -> tuple[str, ...]:
@@ -65,10 +50,12 @@ class BCModule(TrajectoryModule):
             self.finite(loss, f"games [{', '.join(self._training.names_of(games))}]")
         with torch.no_grad():
             used, weights = self._used(predicted), self._imitated_weights(predicted)
-            scores = score(predicted.logits, predicted.masks, predicted.actions, sizes, used)
+            scores = losses.score(predicted.logits, predicted.masks, predicted.actions, sizes, used)
             position.sums = position.sums + self._tally(predicted, terms, scores, weights)
             if position.epoch == 0:
-                position.counts = position.counts + count_actions(predicted.actions, weights[:, None] * used, sizes)
+                position.counts = position.counts + losses.count_actions(
+                    predicted.actions, weights[:, None] * used, sizes
+                )
         return loss
 
     def on_validation_epoch_start(self) -> None:
@@ -81,48 +68,52 @@ class BCModule(TrajectoryModule):
         predicted, sizes = ask(self.policy, batch), self.policy.head_sizes
         terms, counts, used = self._loss(predicted), self._counts.to(predicted.actions.device), self._used(predicted)
         scores = [
-            score(predicted.logits, predicted.masks, predicted.actions, sizes, used),
-            prior_scores(counts, predicted.masks, predicted.actions, sizes, used),
-            uniform_scores(predicted.masks, sizes, used),
+            losses.score(predicted.logits, predicted.masks, predicted.actions, sizes, used),
+            losses.prior_scores(counts, predicted.masks, predicted.actions, sizes, used),
+            losses.uniform_scores(predicted.masks, sizes, used),
         ]
         if self._rules:
             kinds = self._game.analysis.decision_kinds
             assert kinds is not None
             chosen = kinds.choices(on_host(predicted.observations), on_host(predicted.masks))
-            scores.append(choice_scores(torch.from_numpy(chosen).to(predicted.actions.device), predicted.actions))
+            scores.append(
+                losses.choice_scores(torch.from_numpy(chosen).to(predicted.actions.device), predicted.actions)
+            )
         weights = self._imitated_weights(predicted)
         self._validated = self._validated + torch.stack([self._tally(predicted, terms, one, weights) for one in scores])
 
     def metrics(self) -> dict[str, float]:
         """Scores on training and validation games."""
         heads, groups = self._training.header.head_names, self._groups
-        size = tally_size(len(heads))
+        size = losses.tally_size(len(heads))
         sums = self.over_processes(self._course.position.sums)
-        metrics = means("train/", sums[:size], heads) | group_means("train/", sums[size:], groups)
+        metrics = losses.means("train/", sums[:size], heads) | losses.group_means("train/", sums[size:], groups)
         if self._validation is not None:
             validated = self.over_processes(self._validated)
-            metrics |= means("val/", validated[0, :size], heads)
-            metrics |= score_means("val/prior_", validated[1, :size]) | score_means("val/uniform_", validated[2, :size])
+            metrics |= losses.means("val/", validated[0, :size], heads)
+            metrics |= losses.score_means("val/prior_", validated[1, :size]) | losses.score_means(
+                "val/uniform_", validated[2, :size]
+            )
             for rule, row in zip(self._rules, validated[3:], strict=True):
-                metrics[f"val/{rule}_accuracy"] = score_means("", row[:size])["accuracy"]
+                metrics[f"val/{rule}_accuracy"] = losses.score_means("", row[:size])["accuracy"]
             rows = "", "prior_", "uniform_", *(f"{rule}_" for rule in self._rules)
             for name, row in zip(rows, validated, strict=True):
-                metrics |= group_means(f"val/{name}", row[size:], groups)
+                metrics |= losses.group_means(f"val/{name}", row[size:], groups)
         return metrics
 
-    def _tally(self, predicted: Predictions, terms: LossTerms, scores: Scores, weights: Tensor) -> Tensor:
+    def _tally(self, predicted: Predictions, terms: losses.LossTerms, scores: losses.Scores, weights: Tensor) -> Tensor:
         """The tally of m decisions, followed by that of their groups."""
-        sums = tally(terms, scores, weights)
+        sums = losses.tally(terms, scores, weights)
         kinds = self._game.analysis.decision_kinds
         if kinds is None:
             return sums
         decisions = predicted.observations, predicted.masks, predicted.actions[:, 0]
         members = torch.from_numpy(kinds.members(*map(on_host, decisions)))
-        return torch.cat([sums, group_tally(scores.correct[:, 0], members, predicted.masks.sum(-1), weights)])
+        return torch.cat([sums, losses.group_tally(scores.correct[:, 0], members, predicted.masks.sum(-1), weights)])
 
-    def _loss(self, predicted: Predictions) -> LossTerms:
+    def _loss(self, predicted: Predictions) -> losses.LossTerms:
         config = self._config
-        return imitation_loss(
+        return losses.imitation_loss(
             distribution(self.policy, predicted),
             predicted.values,
             predicted.actions,
@@ -148,5 +139,5 @@ class BCModule(TrajectoryModule):
 
     def no_sums(self) -> Tensor:
         """[3 + rules, 7 + 2 H + 2 groups + 2] for the policy, the class prior, uniform play and rules."""
-        size = tally_size(len(self.policy.head_sizes)) + (2 * len(self._groups) + 2 if self._groups else 0)
+        size = losses.tally_size(len(self.policy.head_sizes)) + (2 * len(self._groups) + 2 if self._groups else 0)
         return torch.zeros(3 + len(self._rules), size, dtype=torch.float64)

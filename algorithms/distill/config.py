@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from tyro.conf import arg
-
 from ludory.algorithms.offline.config import OfflineConfig
+from ludory.arguments import Arg
 from ludory.errors import OptionError
 from ludory.limits import AtLeast, Fraction, MoreThan, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
@@ -41,13 +40,13 @@ class DistillWeights(NamedTuple):
 class DistillConfig(OfflineConfig):
     """Distilling a search: a network learns the moves, estimates and returns of recorded games, and stays near its blueprint."""
 
-    dataset: Annotated[tuple[str, ...] | None, arg(aliases=("--data",))] = None  # type: ignore[assignment]
+    dataset: Annotated[tuple[str, ...] | None, Arg(aliases=("--data",))] = None  # type: ignore[assignment]
     """Folder of `ludory record`, or one or more search logs (.jsonl or .json)."""
-    init_from: Annotated[str | None, arg(aliases=("--ckpt",))] = None
+    init_from: Annotated[str | None, Arg(aliases=("--ckpt",))] = None
     """Checkpoint to start from, the blueprint: of ludory, or a .pt of HIKARU's HanabiGRUPolicy."""
-    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 3e-5
+    learning_rate: Annotated[PositiveFloat, Arg(aliases=("--lr",))] = 3e-5
     """Step size of Adam."""
-    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 1
+    num_epochs: Annotated[PositiveInt, Arg(aliases=("--epochs",))] = 1
     """Passes over the training games."""
     batch_size: PositiveInt = 1024
     """Decisions per gradient step (and device); with sequences whole games of about as many decisions."""

@@ -1,8 +1,11 @@
-"""The learner that distils a search into a network."""
+"""The learner that distils a search into a network, from a recording or from search logs of other programs."""
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -11,21 +14,19 @@ from rich.console import RenderableType
 from torch import Tensor
 from typing_extensions import Self, Unpack
 
-from ludory.agents.make import make_agent
-from ludory.agents.networks.build import ImportedPolicy, PolicySpec, saved_policy
+from ludory.agents import ImportedPolicy, NeuralAgent, PolicySpec, make_agent, saved_policy
 from ludory.agents.networks.import_sb3 import is_sb3_file
-from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.keywords import DistillKeywords
 from ludory.algorithms.learner import game_of
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of, report_skipped
-from ludory.algorithms.running.callbacks import MaybeCallback
+from ludory.algorithms.running.callbacks import MaybeCallback, figures_table
 from ludory.algorithms.running.folder_lock import is_first_process
-from ludory.algorithms.running.progress import figures_table
 from ludory.algorithms.sampling.teacher import Teacher
 from ludory.checkpoints.checkpoint import read_header, weights_hash
-from ludory.data.trajectories import TrajectoryDataset
-from ludory.envs.game import Game
-from ludory.envs.make import EnvLike
+from ludory.data import TrajectoryDataset
+from ludory.data.formats.core import formats_of, known_formats
+from ludory.data.shards import write_dataset
+from ludory.envs import EnvLike, Game
 from ludory.envs.recorded_game import missing_rules
 from ludory.errors import DataError, LudoryError, OptionError
 from ludory.paths import OwnFolder
@@ -34,7 +35,70 @@ from ludory.plugins import makers
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
 from .report import beside, told
-from .source import as_dataset, check_convention, fingerprint, is_log
+
+SEARCH_LOG = "sparta"
+"""Format of files of which no other can be told: it says what is wrong with them."""
+
+
+def is_log(path: str) -> bool:
+    """Whether a path is a file other than Parquet."""
+    return Path(path).is_file() and Path(path).suffix != ".parquet"
+
+
+def as_dataset(config: DistillConfig, game: Game, folder: Path) -> Path:
+    """The recording that the config names, or its search logs written as one to `folder`.
+
+    Raises:
+        OptionError: nothing is named, or several recordings.
+        LogFormatError: a log is invalid.
+    """
+    paths = config.dataset or ()
+    if not paths:
+        raise OptionError("distill needs dataset=: a folder of `ludory record`, or search logs (.jsonl, .json)")
+    logs = [path for path in paths if is_log(path)]
+    if (logs and len(logs) < len(paths)) or len(paths) > max(len(logs), 1):
+        raise OptionError(f"dataset={', '.join(paths)}: name one recording, or search logs only")
+    if not logs:
+        return Path(paths[0])
+    known = next(iter(formats_of(logs[0])), None) or known_formats()[SEARCH_LOG]
+    options = {one.name: getattr(config, one.name) for one in fields(known) if hasattr(config, one.name)}
+    log = replace(known, **options).read(logs, game)
+    for problem in log.left_out:
+        print(f"ludory: left out: {problem}", file=sys.stderr)
+    write_dataset(folder, log.header, log.parts)
+    return folder
+
+
+def check_convention(recorded: dict[str, object], game: Game) -> None:
+    """Refuse rewards under another bomb convention than the game's.
+
+    Raises:
+        DataError: the conventions differ.
+    """
+    ours, theirs = (str(options.get("bomb", "zero")) for options in (game.options, recorded))
+    if game.facts.name == "Hanabi" and ours != theirs:
+        raise DataError(
+            f"the log's rewards count a bomb as bomb={theirs}, {game.id} here as bomb={ours}: values would learn another game; "
+            f"give --option bomb={theirs} (env=make_game({game.id!r}, bomb={theirs!r})), or bomb={ours} if the log does not say it and means that"
+        )
+
+
+def fingerprint(config: DistillConfig) -> str:
+    """SHA-256 of the contents of all files, in order.
+
+    Raises:
+        DataError: there is no such file or folder.
+    """
+    digest = hashlib.sha256()
+    for path in map(Path, config.dataset or ()):
+        if not path.exists():
+            raise DataError(f"{path} does not exist; record games with `ludory record`, or name a search log (--data)")
+        for file in sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]:
+            with file.open("rb") as handle:
+                while block := handle.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()
+
 
 TORCH_FILES = (".pt", ".pth")
 COLUMNS = {

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.agents.networks.policy import Policy
+from ludory.agents import MaskedHeads, Policy
 from ludory.algorithms.offline.batches import Batch, Predictions, ask
 from ludory.algorithms.offline.supervised_module import TrajectoryModule
 from ludory.data.dataset import LAST_MOVES

@@ -9,10 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.agents.agent import Agent
+from ludory.agents import Agent, MaskedHeads
 from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.evaluation.evaluation_result import EvaluationResult
-from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.envs.game import Game
 
 from .loss import Targets, Terms, overrides

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ludory.algorithms.config import LEAGUE_GAMES, smaller_batches
 from ludory.algorithms.league.log.events import FILE, LeagueEvent
-from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
-from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules, default_unit
+from ludory.algorithms.league.matchmaking.options import Matchmaking, SnapshotRules, default_unit
 from ludory.errors import DataError, OptionError
+from ludory.limits import NonNegativeFloat, NonNegativeInt, OneOf, PositiveInt, check_limits
 from ludory.plugins import algorithms
 
 STEPS_PER_MINUTE = 1_500_000
@@ -39,33 +39,33 @@ class LeagueRules:
     """When players are copied; its `rules` are also those of matchmaking."""
     decay: float = 0.99
     """Decay of the payoff table for each game of a pair."""
-    min_games_pfsp: float = 8.0
+    min_games_pfsp: NonNegativeFloat = 8.0
     """Decayed games below which matchmaking assumes a win rate of one half."""
-    source: str = "both"
+    source: Annotated[str, OneOf("training", "evaluator", "both")] = "both"
     """Games in the payoff table: "training", "evaluator" or "both"."""
-    unit: int = 0
+    unit: NonNegativeInt = 0
     """Agent steps in place of the paper's 2e9; 0: a 64th of the budget, at least 50,000."""
-    slice_steps: int = 0
+    slice_steps: NonNegativeInt = 0
     """Agent steps of a player's turn; 0: an eighth of the unit."""
-    main_turns: int = 1
+    main_turns: PositiveInt = 1
     """Turns of a main for one turn of an exploiter; more make the main stronger if the budget is small."""
     learner: str = "vtrace"
     """Algorithm of all learners; `league/learner.py` says what it must be able to do."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
     """Its options."""
-    exploiter_kl: float | None = 0.0
+    exploiter_kl: NonNegativeFloat | None = 0.0
     """Weight of exploiters' KL to the teacher, in place of the learner's own; None: the same as a main's.
 
     An exploiter that has to stay close to the teacher cannot find what beats a main that has left it."""
-    exploiters_from: str = "teacher"
+    exploiters_from: Annotated[str, OneOf("teacher", "main")] = "teacher"
     """Weights of an exploiter after each of its copies: "teacher", or "main", the newest copy of a main."""
-    games_per_match: int = 64
+    games_per_match: PositiveInt = 64
     """Games against one opponent before the next is drawn."""
     anchors: tuple[str, ...] = ()
     """Agents that every frozen player is measured against, such as scripted styles."""
     evaluation_games: int = 100
     """Games of one evaluation of a pair, half of them with seats exchanged; even."""
-    evaluation_every: int = 1
+    evaluation_every: PositiveInt = 1
     """Copies between two evaluations of the frozen players; more copies mean larger batches. All are evaluated at the end."""
     seed: int = 0
     """Seed of all draws."""
@@ -80,21 +80,11 @@ class LeagueRules:
             raise OptionError(
                 f"roles={self.roles}: must be numbers of mains (1 or more), main exploiters and league exploiters"
             )
-        if self.exploiter_kl is not None and not self.exploiter_kl >= 0:
-            raise OptionError(f"exploiter_kl={self.exploiter_kl}: must be at least 0, or None for the mains' weight")
-        if self.exploiters_from not in ("teacher", "main"):
-            raise OptionError(f"exploiters_from={self.exploiters_from!r}: must be 'teacher' or 'main'")
-        if self.source not in ("training", "evaluator", "both"):
-            raise OptionError(f"source={self.source!r}: must be 'training', 'evaluator' or 'both'")
+        check_limits(self)
         if not 0 < self.decay <= 1:
             raise OptionError(f"decay={self.decay}: must be above 0 and at most 1")
         if self.evaluation_games < 2 or self.evaluation_games % 2:
             raise OptionError(f"evaluation_games={self.evaluation_games}: must be even, at least 2")
-        at_least = dict.fromkeys(("unit", "slice_steps", "min_games_pfsp"), 0)
-        at_least |= dict.fromkeys(("games_per_match", "main_turns", "evaluation_every"), 1)
-        for name, least in at_least.items():
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least {least}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from ludory.algorithms.league.log.events import LeagueEvent
 from ludory.algorithms.league.log.state import LeagueState, PlayerRecord
-from ludory.algorithms.league.matchmaking.opponent_choice import ROLES, draw_opponent, keyed_hash, opponent_branches
+from ludory.algorithms.league.matchmaking.opponent_choice import draw_opponent, keyed_hash, opponent_branches
+from ludory.algorithms.league.matchmaking.options import ROLES
 from ludory.algorithms.league.matchmaking.payoff import mirrored_pairs
 from ludory.algorithms.league.matchmaking.snapshots import decide, opponents_to_beat, smallest_rate
 

@@ -14,8 +14,7 @@ from torch import Tensor
 from ludory.agents import Agent, Policy
 from ludory.agents.networks.fast.sampling import sample_heads
 from ludory.algorithms import PolicyRunner, played
-from ludory.envs import Engine, on_host
-from ludory.envs.seats.player import memory_of_new_games, named_arrays, put
+from ludory.envs import Engine, memory_of_new_games, named_arrays, on_host, put
 
 Opponent = Policy | Agent
 """The network or agent of a player id."""

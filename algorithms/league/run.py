@@ -175,12 +175,12 @@ class League:
                 found = file.stat().st_size
             except OSError as error:
                 raise CheckpointError(
-                    f"{file}: gone while the league ran ({error.strerror}); put it back, then type `ludory league resume {self.folder}`"
+                    f"{file}: gone while the league ran ({error.strerror}); put it back, then type `ludory train league --out {self.folder} --resume`"
                 ) from error
             if found != size:
                 raise CheckpointError(
                     f"{file}: {found} bytes, the league wrote {size}; put the old file back, "
-                    f"then type `ludory league resume {self.folder}`"
+                    f"then type `ludory train league --out {self.folder} --resume`"
                 )
 
     @property
@@ -398,7 +398,7 @@ def _refuse_begun(folder: Path) -> None:
     """Refuse a folder with a committed league; before the first commit nothing is lost."""
     if (folder / FILE).exists() and any(event.type not in BEGINNING for event in read_events(folder)):
         raise OutputError(
-            f"{folder}: holds a league; `ludory league resume {folder}` continues it, or name another --out"
+            f"{folder}: holds a league; `ludory train league --out {folder} --resume` continues it, or name another --out"
         )
 
 
@@ -425,7 +425,7 @@ def resume_league(folder: str | Path, place: LeaguePlace = HERE, **changes: Any)
         events = standing(log.events)
         if not events or events[0].type != "created":
             raise DataError(
-                f"{log.file}: no league was started here; run the same `ludory league run ... --out {target}` again"
+                f"{log.file}: no league was started here; run the same `ludory train league ... --out {target}` again"
             )
         config = recorded_config(events, target)
         if changes:
@@ -433,7 +433,8 @@ def resume_league(folder: str | Path, place: LeaguePlace = HERE, **changes: Any)
             config = dataclasses.replace(config, **{"budget_steps": 0, "minutes": 0.0, **changes})
         for name in (TEACHER, START):
             path_inside(target, name, log.file, CheckpointError)
-        teacher = load_teacher(config.first_weights, make_game(config.env, **config.options), torch.device("cpu"))
+        game = make_game(config.env, **config.options)
+        teacher = load_teacher(config.first_weights, game, torch.device("cpu"))
         if teacher.sha256 != events[0].body["teacher_sha256"]:
             raise OptionError(
                 f"{config.first_weights}: SHA-256 of the weights {teacher.sha256}, the league began with "
@@ -442,7 +443,8 @@ def resume_league(folder: str | Path, place: LeaguePlace = HERE, **changes: Any)
         commits = [event.seq for event in events if event.type == "committed"]
         if commits:
             budget = {"budget_steps": config.budget_steps, "minutes": config.minutes}
-            log.append("resumed", from_seq=commits[-1], budget=budget, **place.told)
+            anew = {} if game.saves else {"games": "new"}
+            log.append("resumed", from_seq=commits[-1], budget=budget, **anew, **place.told)
             state = load_state(target, standing(log.events), config.decay)
             league = League(target, config, log, state, lock, place)
             league.make_learners()
@@ -463,4 +465,3 @@ def check_game(game: Game) -> None:
         raise OptionError(
             f"{game.id}: reward {game.facts.reward!r}; a league plays zero-sum games, such as Arena2P-v0 or Texas42Play-v0"
         )
-    game.need("ludory league", "clones", "saves")

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from ludory.agents.networks.build import PolicySpec
+from ludory.data import TrajectoryDataset, TrajectoryHeader
 from ludory.data.dataset import header_at
 from ludory.data.split import Split
-from ludory.data.trajectories import TrajectoryDataset, TrajectoryHeader
-from ludory.envs.game import Game
-from ludory.envs.make import EnvLike, make_game
+from ludory.envs import EnvLike, Game, make_game
 from ludory.errors import DataError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import games
 

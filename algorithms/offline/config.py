@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from tyro.conf import arg
-
 from ludory.algorithms.config import LearnerConfig
+from ludory.arguments import Arg
 from ludory.errors import OptionError
 from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
@@ -17,15 +16,15 @@ from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, Posit
 class SupervisedConfig(LearnerConfig):
     """The stored decisions, and the passes over them."""
 
-    dataset: Annotated[str | None, arg(aliases=("--data", "--train-data-path"))] = None
+    dataset: Annotated[str | None, Arg(aliases=("--data", "--train-data-path"))] = None
     """Folder or file to learn from."""
-    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 1e-4
+    learning_rate: Annotated[PositiveFloat, Arg(aliases=("--lr",))] = 1e-4
     """Step size of AdamW."""
     final_learning_rate: NonNegativeFloat | None = None
     """Step size at the end of the last epoch, approached linearly; none: it stays."""
     weight_decay: NonNegativeFloat = 0.01
     """Weight decay of AdamW."""
-    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 10
+    num_epochs: Annotated[PositiveInt, Arg(aliases=("--epochs",))] = 10
     """Passes over the training data."""
     batch_size: PositiveInt = 64
     """Decisions per gradient step (and device); networks with memory take whole games of about as many decisions."""
@@ -35,13 +34,13 @@ class SupervisedConfig(LearnerConfig):
     """Stop after so many epochs without a smaller validation loss."""
     checkpoint_dir: str | None = None
     """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written during training."""
-    save_every: Annotated[NonNegativeInt, arg(name="save-every-epochs")] = 1
+    save_every: Annotated[NonNegativeInt, Arg(name="save-every-epochs")] = 1
     """Epochs between epoch_N files; 0: none."""
     save_every_minutes: PositiveFloat = 5.0
     """Minutes between two writes of last.ludory within an epoch."""
     log_every: PositiveInt = 100
     """Gradient steps between lines in the logs."""
-    use_wandb: Annotated[bool, arg(aliases=("--wandb",))] = False
+    use_wandb: Annotated[bool, Arg(aliases=("--wandb",))] = False
     """Log to Weights & Biases too."""
     accelerator: str = "auto"
     """Lightning's name of the accelerator; "auto": as `device` says."""

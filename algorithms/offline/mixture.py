@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from ludory.data import TrajectoryDataset
 from ludory.data.decisions import Decisions, Sequences
 from ludory.data.header import TrajectoryHeader
-from ludory.data.trajectories import TrajectoryDataset
 from ludory.errors import DataError
 
 from .batches import Batch, num_decisions

@@ -7,17 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
+from ludory.agents import Agent, make_agent
 from ludory.data.columns import USED
 from ludory.data.decisions import Arrays, Decisions, Sequences, as_decisions, as_sequences, decision_arrays
 from ludory.data.header import TrajectoryHeader, header_of
 from ludory.data.recording.decision_recorder import DecisionRecorder
 from ludory.data.shuffle_pool import drawn
-from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Engine, Game, Memory, make_engine
 
 GAMES = 1024
 """Games played at once."""

@@ -37,7 +37,7 @@ from .config import SupervisedConfig
 from .supervised_module import Position, SupervisedModule
 
 LOG = logging.getLogger("ludory.supervised")
-PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
+PRECISIONS = {"float32": "32-true", "32": "32-true", "bf16": "bf16-mixed"}
 """Ludory's name of a precision -> Lightning's."""
 OWN_LOOP: dict[str, Any] = {
     "num_sanity_val_steps": 0,

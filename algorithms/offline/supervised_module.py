@@ -18,13 +18,12 @@ from torch.optim import Optimizer
 from typing_extensions import Self
 
 from ludory.agents.networks.policy import Policy
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data import TrajectoryDataset
 from ludory.envs.game import Game
 from ludory.errors import TrainingError
 
-from .batches import Batch, first_samples, num_decisions, own_share, read_batches
+from .batches import Batch, first_samples, num_decisions, own_share, read_batches, renamed_batches
 from .config import OfflineConfig
-from .symmetry_augmentation import renamed_batches
 
 VALIDATION_ROWS = 1024
 """Decisions of a validation batch."""

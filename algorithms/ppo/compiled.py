@@ -1,7 +1,7 @@
 """`CompiledUpdate`: the twin of `TorchUpdate` with `ppo_loss`, for multi-layer perceptrons over bits on the CPU.
 
 It computes the same update to rounding, without a tensor operation per layer: at batches of 64 the time goes into arithmetic and not
-into calls. `loss.py` is the definition; `is_twin_of` returns whether `kernels.py` still implements it.
+into calls. Products of large matrices are faster by PyTorch. `loss.py` is the definition; `is_twin_of` returns whether `kernels.py` still implements it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.optim import Adam
 
 from ludory.agents.networks.fast.compiled_mlp import CompiledMlp, Workspace
-from ludory.agents.networks.fast.mlp_kernels import base_row
+from ludory.agents.networks.fast.mlp_kernels import encoder_base
 from ludory.agents.networks.layers.packed_linear import usual_row
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.sampling.rollout import Rollout
@@ -29,7 +29,7 @@ from ludory.envs.engine.parallel import part_count, run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
 from .config import PPOConfig
-from .kernels import TWIN_OF, adam_step, add_gradient, normalise
+from .kernels import TWIN_OF, adam_step, normalise, update
 
 ROWS_PER_THREAD = 512
 """Fewest rows of a minibatch per thread: starting a thread's work costs about 50 microseconds."""
@@ -74,10 +74,15 @@ class CompiledUpdate:
         if teacher is None:
             teacher = torch.empty(*rollout.values.shape, 0)
         parts = [part.flatten(0, 1) for part in (*rollout[:4], advantages, returns, teacher)]
+        none_said = torch.empty(0, len(policy.head_sizes), dtype=torch.bool)
+        parts.append(none_said if rollout.used is None else rollout.used.flatten(0, 1))
         if rollout.learnt is not None:
-            parts = [part[rollout.learnt.flatten()] for part in parts]
-        seen, masks, actions, log_probs, self.raw, targets, lessons = (part.contiguous().numpy() for part in parts)
-        self.data = (seen, masks, actions, log_probs.sum(-1), self.raw.copy(), targets, lessons)
+            learnt = rollout.learnt.flatten()
+            parts = [part[learnt] if len(part) else part for part in parts]
+        seen, masks, actions, log_probs, self.raw, targets, lessons, used = (p.contiguous().numpy() for p in parts)
+        self.advantages = self.raw.copy()
+        joint = (log_probs * used if len(used) else log_probs).sum(-1)
+        self.data = seen, masks, actions, joint, self.advantages, targets, lessons, used
         self.count, self.batch = len(seen), config.batch_size
         self.vf_coef = config.vf_coef / value_scale**2
         self.mlp = CompiledMlp(policy, usual_row(seen))
@@ -97,20 +102,17 @@ class CompiledUpdate:
 
     def gradient(self, order: Tensor) -> NDArray[np.float64]:
         """Compute the gradient of the loss over rows `order`; returns the numbers of `PPOLoss`."""
-        config, rows = self.config, order.numpy()
+        config, rows = self.config, np.sort(order.numpy())  # as they lie in memory
         if config.normalize_advantage and len(rows) > 1:
-            normalise(self.raw, rows, self.data[4])
+            normalise(self.raw, rows, self.advantages)
         weights = self.weights if self.symmetry is None else self.mlp.renamed(self.weights, self.symmetry)
-        base_row(weights, self.mlp.shape, self.mlp.usual, self.base)
+        encoder_base(weights, self.mlp.shape, self.mlp.usual, self.base)
         sums = np.zeros((len(self.work), 6))
-        share = np.float32(1 / len(rows))
-        coefficients = tuple(map(np.float32, (config.clip_range, self.ent_coef, self.vf_coef, self.kl_coef)))
-        threads = max(1, part_count(len(rows), rows_per_thread=ROWS_PER_THREAD))
+        share, threads = np.float32(1 / len(rows)), self._parts(len(rows))
 
         def part(start: int, stop: int) -> None:
             which = round(start * threads / len(rows))
-            common = weights, self.mlp.shape, self.heads, self.mlp.usual, self.base, self.data, rows
-            add_gradient(*common, share, coefficients, self.work[which].arrays, sums[which], start, stop)
+            self._run(weights, rows[start:stop], len(rows), share, np.inf, which, sums[which : which + 1], np.empty(0))
 
         run_parts(part, len(rows), rows_per_thread=ROWS_PER_THREAD)
         for other in self.work[1:threads]:
@@ -118,9 +120,60 @@ class CompiledUpdate:
             other.gradient[:] = 0
         if self.symmetry is not None:
             self.work[0].gradient[:] = self.mlp.renamed(self.work[0].gradient, self.symmetry, back=True)
-        policy, value, entropy, kl, clipped, teacher_kl = sums.sum(0) / len(rows)
-        loss = policy + self.vf_coef * value - self.ent_coef * entropy + self.kl_coef * teacher_kl
-        return np.array([loss, policy, value, entropy, kl, clipped, teacher_kl])
+        return self._reported(sums.sum(0) / len(rows))
+
+    @property
+    def in_one_call(self) -> bool:
+        """Whether a minibatch is worked on by one thread, so that `minibatches` can take them all."""
+        return self._parts(min(self.batch, self.count)) == 1
+
+    def minibatches(self, order: Tensor, max_kl: float) -> tuple[NDArray[np.float64], int, list[float]]:
+        """`gradient` and `step` for all minibatches of `order`, in one call.
+
+        Returns:
+            The sum of what `gradient` returns, how many minibatches were begun, and what `step` returns. One whose approximate KL is
+            above `max_kl` is the last, and no step is taken along its gradient.
+        """
+        count = -(-len(order) // self.batch)
+        sums, norms, sizes = np.zeros((count, 6)), np.zeros(count), np.full(count, float(self.batch))
+        sizes[-1] = len(order) - self.batch * (count - 1)
+        # minibatches are read as they lie in memory
+        rows = np.concatenate(
+            [np.sort(part) for part in np.split(order.numpy(), range(self.batch, len(order), self.batch))]
+        )
+        begun = self._run(self.weights, rows, self.batch, np.float32(0), max_kl, 0, sums, norms)
+        means = sums[:begun] / sizes[:begun, None]
+        taken = begun - int(means[-1, 3] > max_kl)
+        self.steps += taken
+        return self._reported(means.sum(0)), begun, norms[:taken].tolist()
+
+    def _parts(self, rows: int) -> int:
+        return max(1, part_count(rows, rows_per_thread=ROWS_PER_THREAD))
+
+    def _run(
+        self,
+        weights: NDArray[np.float32],
+        order: NDArray[np.int64],
+        batch: int,
+        share: Any,
+        max_kl: float,
+        which: int,
+        *out: Any,
+    ) -> int:
+        """`kernels.update` with the scratch arrays `which`; writes sums and norms to `out`."""
+        config, group = self.config, self.optimizer.param_groups[0]
+        net = weights, self.mlp.shape, self.heads, self.mlp.usual, self.base
+        coefficients = tuple(map(np.float32, (config.clip_range, self.ent_coef, self.vf_coef, self.kl_coef)))
+        settings = (*map(float, (group["lr"], *group["betas"], group["eps"])), float(config.max_grad_norm))
+        adam = self.moments, self.squares, self.steps, *settings
+        rest = coefficients, bool(config.normalize_advantage), float(max_kl), self.work[which].arrays, adam
+        done: int = update(net, self.data, self.raw, order, batch, share, *rest, *out)
+        return done
+
+    def _reported(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The numbers of `PPOLoss`."""
+        policy, value, entropy, _, _, teacher_kl = means
+        return np.array([policy + self.vf_coef * value - self.ent_coef * entropy + self.kl_coef * teacher_kl, *means])
 
     def step(self) -> float:
         """Take a step along the gradient; returns its norm before clipping."""

@@ -86,8 +86,10 @@ class PPOConfig(AlgorithmConfig):
     """Divide errors of the value by the running standard deviation of returns."""
     normalize_observations: bool = False
     """Scale float observations by their running mean and standard deviation; not the input of a privileged value."""
+    devices: PositiveInt = 1
+    """Processes that learn together, each on a device of its own ("cuda": 0, 1, ...; "cpu": its part of the cores), with a share of the games and of every minibatch."""
     compiled: bool | None = None
-    """Use the compiled twin of the loss: multi-layer perceptrons over bits, on the CPU; none: wherever it applies."""
+    """Use the compiled twin of the update: multi-layer perceptrons over bits, in float32 on the CPU; none: where it applies and is faster on this machine."""
 
     normalize_rewards: bool = False
     """Divide rewards by the running standard deviation of discounted returns; scores are not scaled."""

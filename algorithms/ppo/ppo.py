@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from typing_extensions import Self, Unpack
 
-from ludory.agents.networks.build import PolicySpec
+from ludory.agents import MaskedHeads, PolicySpec
+from ludory.agents.networks.fast.choice import ROWS, fastest
 from ludory.agents.networks.fast.compiled_mlp import can_compile
-from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.agents.networks.layers.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import linear
@@ -22,10 +22,8 @@ from ludory.algorithms.losses.returns import affine_scan
 from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
+from ludory.envs import EnvLike, Game, Symmetry
 from ludory.envs.engine.kernel_engine import few_steps_asked
-from ludory.envs.game import Game
-from ludory.envs.make import EnvLike
-from ludory.envs.parts import Symmetry
 from ludory.errors import OptionError
 
 from . import loss as definition
@@ -65,6 +63,7 @@ class PPO(Algorithm):
         "hidden": "64x64,128x128,256x256",
     }
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
+    changeable: ClassVar[tuple[str, ...]] = ("devices",)
     teacher_weight = "kl_coef"
     continuous: ClassVar[bool] = True
     config: PPOConfig
@@ -99,6 +98,7 @@ class PPO(Algorithm):
     def setup(self) -> None:
         """Make the optimiser, and the privileged value if there is one."""
         self._path: str | None = None  # which of the two updates was logged last
+        self._twin_is_faster: bool | None = None  # once it was measured
         self.value = make_privileged_value(self.config, self.game.facts, self.device)
         self.sampler.critic = self.value
         parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
@@ -169,19 +169,38 @@ class PPO(Algorithm):
         # memories of all seats: a column holds the decisions of several seats, and is taken apart by seat
         if self.policy.recurrent and rollout.memory is not None and rollout.memory.dim() == 3:
             rollout, (advantages, returns) = by_seat(rollout, self.game.facts.players, advantages, returns)
-        targets = rollout, advantages, returns, scale
-        reason = self._reason_for_pytorch(rollout)
+
+        def twin() -> CompiledUpdate:
+            assert can_compile(self.policy)
+            return CompiledUpdate(self.policy, self.optimizer, self.config, rollout, advantages, returns, scale)
+
+        def by_pytorch() -> TorchUpdate:
+            targets = rollout, advantages, returns, scale
+            return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss, self.ranks)
+
+        reason = self._reason_for_pytorch()
         if self.config.compiled and reason:
             raise OptionError(f"compiled=True: {reason}; leave it out, and PyTorch runs the update")
+        if not reason and not self.config.compiled:
+            if self._twin_is_faster is None:
+                self._twin_is_faster = self._compared(twin(), by_pytorch())
+            reason = "" if self._twin_is_faster else "it is faster for this network and batch on this machine"
         path = f"PyTorch: {reason}" if reason else "its compiled twin"
         if path != self._path:
             LOG.info("%s: ppo_loss is computed by %s", self.id, path)
             self._path = path
-        if not reason and can_compile(self.policy):
-            return CompiledUpdate(self.policy, self.optimizer, self.config, *targets)
-        return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss)
+        return by_pytorch() if reason else twin()
 
-    def _reason_for_pytorch(self, rollout: Rollout) -> str:
+    def _compared(self, twin: CompiledUpdate, by_pytorch: TorchUpdate) -> bool:
+        """Whether the compiled twin takes less time for a minibatch than PyTorch."""
+        rows = min(twin.batch, twin.count, ROWS)
+        order = torch.arange(rows)
+        ways = {"twin": lambda: twin.gradient(order), "PyTorch": lambda: by_pytorch.gradient(order)}
+        faster = fastest(f"ppo, {twin.mlp.subject}, {rows} rows", ways)
+        self.optimizer.zero_grad()
+        return faster == "twin"
+
+    def _reason_for_pytorch(self) -> str:
         """Why the compiled twin cannot run; empty if it can."""
         reasons = {
             "compiled=False": self.config.compiled is False,
@@ -190,9 +209,9 @@ class PPO(Algorithm):
             "the compiled twin is for multi-layer perceptrons over bits, in float32 on the CPU": not can_compile(
                 self.policy
             )
-            or self.config.precision != "32",
+            or self.config.precision != "float32",
+            "several processes share each minibatch": self.ranks is not None,
             "the compiled twin has no privileged value": self.value is not None,
-            "the compiled twin takes every head as used": rollout.used is not None,
             "ppo_loss was changed, and the compiled twin in ppo/kernels.py was not": not is_twin_of(
                 definition.ppo_loss
             ),
@@ -206,21 +225,41 @@ class PPO(Algorithm):
             group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)
         update.ent_coef = linear(config.ent_coef, config.final_ent_coef, done)
         update.kl_coef = linear(config.kl_coef, config.final_kl_coef, done)
-        approx_kl = PPOLoss._fields.index("approx_kl")
+        # 1.5 times the target, as in OpenAI's Spinning Up and Stable-Baselines3
+        max_kl = float("inf") if config.target_kl is None else 1.5 * config.target_kl
         sums: Any = 0
         count = 0
         norms: list[Any] = []
-        for order in self._orders(update.count, update.batch):
-            update.symmetry = self._draw_symmetry()
-            losses = update.gradient(order)
-            sums, count = sums + losses, count + 1
-            # 1.5 times the target, as in OpenAI's Spinning Up and Stable-Baselines3
-            if config.target_kl is not None and losses[approx_kl] > 1.5 * config.target_kl:
+        for _ in range(config.n_epochs):
+            order = torch.randperm(update.count, generator=self.generator, device=self.device)
+            if isinstance(update, CompiledUpdate) and update.in_one_call and not config.symmetry_augmentation:
+                losses, begun, taken = update.minibatches(order, max_kl)
+            else:
+                losses, begun, taken = self._minibatches(update, order, max_kl)
+            sums, count, norms = sums + losses, count + begun, norms + taken
+            if len(taken) < begun:
                 break
-            norms.append(update.step())
         update.finish()
         means = dict(zip(PPOLoss._fields, (sums / count).tolist(), strict=True))
         return means | ({"gradient_norm": float(sum(norms)) / len(norms)} if norms else {})
+
+    def _minibatches(
+        self, update: CompiledUpdate | TorchUpdate, order: Tensor, max_kl: float
+    ) -> tuple[Any, int, list[Any]]:
+        """As `CompiledUpdate.minibatches`, a call for each gradient and step."""
+        approx_kl = PPOLoss._fields.index("approx_kl")
+        sums: Any = 0
+        norms: list[Any] = []
+        begun = 0
+        for rows in order.split(update.batch):
+            begun += 1
+            update.symmetry = self._draw_symmetry()
+            losses = update.gradient(rows)
+            sums = sums + losses
+            if losses[approx_kl] > max_kl:
+                break
+            norms.append(update.step())
+        return sums, begun, norms
 
     def _draw_symmetry(self) -> Symmetry | None:
         """A random symmetry of the game for a minibatch; None without `symmetry_augmentation`."""
@@ -229,10 +268,6 @@ class PPO(Algorithm):
         # the generator of the run chooses the seed, so that a resumed run draws the same symmetries
         seed = torch.randint(1 << 62, (), generator=self.generator, device=self.device)
         return self.game.analysis.symmetry(np.random.default_rng(int(seed)))
-
-    def _orders(self, count: int, batch: int) -> Iterator[Tensor]:
-        for _ in range(self.config.n_epochs):
-            yield from torch.randperm(count, generator=self.generator, device=self.device).split(batch)
 
 
 def _explained_variance(rollout: Rollout, returns: Tensor) -> float:

@@ -10,9 +10,9 @@ from torch.optim import Adam
 
 from ludory.agents.networks.layers.packed_linear import unpack
 from ludory.agents.networks.policy import Policy, PolicyOutput
-from ludory.agents.networks.privileged_value import PrivilegedValue
+from ludory.algorithms.running.ranks import MinibatchPart, Ranks
 from ludory.algorithms.running.threads import backward, precise
-from ludory.algorithms.sampling.privileged import check_seen
+from ludory.algorithms.sampling.privileged import PrivilegedValue, check_seen
 from ludory.algorithms.sampling.renaming import renamed_columns
 from ludory.algorithms.sampling.rollout import Rollout
 from ludory.envs.parts import Symmetry
@@ -36,6 +36,7 @@ class TorchUpdate:
         value_scale: standard deviation that errors of the value are divided by.
         value: privileged value that learns instead of the policy's own.
         loss: the loss.
+        ranks: processes that share every minibatch; None: this one alone.
 
     Raises:
         OptionError: the rollout lacks the input of the privileged value.
@@ -52,9 +53,10 @@ class TorchUpdate:
         value_scale: float = 1.0,
         value: PrivilegedValue | None = None,
         loss: Loss = ppo_loss,
+        ranks: Ranks | None = None,
     ) -> None:
         self.policy, self.optimizer, self.config, self.value_scale = policy, optimizer, config, value_scale
-        self.value, self.loss = value, loss
+        self.value, self.loss, self.ranks = value, loss, ranks
         if value is not None:
             check_seen(rollout)
         self.parameters = [*policy.parameters(), *(value.parameters() if value else ())]
@@ -76,10 +78,12 @@ class TorchUpdate:
 
     def gradient(self, order: Tensor) -> Tensor:
         """Write the gradient of the loss over units `order` to the parameters; returns the numbers of `PPOLoss`."""
-        batch = self.select(order)
+        part = MinibatchPart(0, len(order), 1.0) if self.ranks is None else self.ranks.part(len(order))
+        batch = self.select(order, part)
         rows = batch["returns"].shape[self.axis]
         per_thread = max(1, 512 * rows // batch["returns"].numel())
-        return backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
+        losses = backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
+        return losses if self.ranks is None else self.ranks.add(self.parameters, losses, part.weight)
 
     def step(self) -> Tensor:
         """Take a step along the gradient; returns its norm before clipping."""
@@ -90,16 +94,17 @@ class TorchUpdate:
     def finish(self) -> None:
         """Nothing to do: the weights are the policy's."""
 
-    def select(self, order: Tensor) -> Columns:
-        """Units `order`, their advantages scaled; `weights` sum to 1."""
-        batch = {name: part.index_select(self.axis, order) for name, part in self.columns.items()}
+    def select(self, order: Tensor, mine: MinibatchPart | None = None) -> Columns:
+        """The part `mine` of units `order`, or all; advantages are scaled, and `weights` sum to 1, over all of them."""
+        own = order if mine is None else order[mine.start : mine.stop]
+        batch = {name: part.index_select(self.axis, own) for name, part in self.columns.items()}
         if self.memory is not None:
-            batch["memory"] = self.memory[order].unsqueeze(0)
-        valid, advantages = batch.pop("valid"), batch["advantages"]
-        batch["weights"] = valid.float() / valid.sum().clamp(min=1)
+            batch["memory"] = self.memory[own].unsqueeze(0)
+        valid, advantages = (self.columns[name].index_select(self.axis, order) for name in ("valid", "advantages"))
+        batch["weights"] = batch.pop("valid").float() / valid.sum().clamp(min=1)
         chosen = advantages[valid]
         if self.config.normalize_advantage and len(chosen) > 1:
-            batch["advantages"] = (advantages - chosen.mean()) / (chosen.std() + 1e-8)
+            batch["advantages"] = (batch["advantages"] - chosen.mean()) / (chosen.std() + 1e-8)
         return batch if self.symmetry is None else renamed_columns(batch, self.symmetry, self.policy.head_sizes)
 
     def losses(self, batch: Columns, start: int, stop: int) -> PPOLoss:

@@ -1,13 +1,15 @@
-"""Callbacks of a training: Ludory's own, and those of Stable-Baselines3, which whoever has some has imported."""
+"""Callbacks of a training, Ludory's own and those of Stable-Baselines3, which whoever has some has imported; and what a run shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ludory.plugins.requirements import imported
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ludory.algorithms.learner import Learner
 
 
@@ -124,3 +126,19 @@ def _reads_steps(callback: Callback) -> bool:
     if isinstance(callback, imported("stable_baselines3.common.callbacks:CallbackList")):
         return any(map(_reads_steps, callback.callbacks))
     return callback.read_steps if isinstance(callback, Callbacks) else not isinstance(callback, BetweenIterations)
+
+
+def figures_table(
+    title: str, columns: Iterable[str], rows: Mapping[str, Sequence[float | None]], first_column: str = ""
+) -> Table:
+    """Figures with four decimals, a row for each name; a missing figure is an empty cell, and a row without figures is left out."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column(first_column)
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, figures in rows.items():
+        if any(figure is not None for figure in figures):
+            table.add_row(name, *("" if figure is None else f"{figure:.4f}" for figure in figures))
+    return table

@@ -18,8 +18,7 @@ from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.learner import Learner, game_to_load
 from ludory.atomic import atomic_file, cannot_write
 from ludory.checkpoints.learner_folder import FILE, FORMAT, read_head
-from ludory.envs.game import Game
-from ludory.envs.make import EnvLike
+from ludory.envs import EnvLike, Game
 from ludory.errors import OptionError, OutputError
 from ludory.paths import OwnFolder, as_path
 
@@ -41,6 +40,7 @@ class FolderLearner(Learner):
         OutputError: the folder holds a run already.
     """
 
+    run_is_folder: ClassVar[bool] = True
     mark: ClassVar[str]
     """The file that shows that the run of a folder has begun."""
 

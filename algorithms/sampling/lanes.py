@@ -9,9 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.facts import GameFacts
-from ludory.envs.game import Game
+from ludory.envs import Array, Engine, Game, GameFacts, on_host
 from ludory.envs.seats.opponents import Others, own_seat
 from ludory.envs.seats.policy_seats import PolicySeats
 from ludory.envs.seats.table import Listener, tell_of_moves

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ludory.agents.networks.fast.choice import ROWS, fastest
 from ludory.agents.networks.fast.compiled_mlp import CompiledForward, can_compile
 from ludory.agents.networks.policy import Policy, PolicyOutput, from_seat
 from ludory.algorithms.running.threads import forward
@@ -20,12 +21,13 @@ class PolicyRunner:
 
     Args:
         games, seats: numbers of games and seats.
-        precision: "32" or "bf16", of the network's arithmetic.
+        precision: "float32" or "bf16", of the network's arithmetic.
     """
 
-    def __init__(self, games: int, seats: int, precision: str = "32") -> None:
+    def __init__(self, games: int, seats: int, precision: str = "float32") -> None:
         self.games, self.seats, self.precision = games, seats, precision
         self.memory: Tensor | None = None  # (games, seats, size), of recurrent policies
+        self._by_pytorch: set[tuple[torch.Size, ...]] = set()  # shapes of networks that PyTorch runs faster
         self.previous: Tensor | None = None  # (games, seats), last moves, for policies that take them
 
     def prepare(self, policy: Policy, like: Tensor) -> None:
@@ -39,10 +41,23 @@ class PolicyRunner:
             self.memory = self.memory.to(initial.device)
         self._initial = None if initial is None else initial[0].clone()
         self.expect(policy)
-        if can_compile(policy) and not few_steps_asked():
-            self._run: Any = partial(_of_observation, CompiledForward(policy, like))
-        else:
-            self._run = partial(forward, policy, precision=self.precision)
+        self._run: Any = partial(forward, policy, precision=self.precision)
+        layers = tuple(parameter.shape for parameter in policy.parameters())
+        # weights are packed for the compiled pass before every rollout, but not where it was slower
+        if can_compile(policy) and not few_steps_asked() and layers not in self._by_pytorch:
+            compiled = CompiledForward(policy, like)
+            if self._is_faster(compiled, like[:ROWS]):
+                self._run = partial(_of_observation, compiled)
+            else:
+                self._by_pytorch.add(layers)
+
+    def _is_faster(self, compiled: CompiledForward, rows: Tensor) -> bool:
+        """Whether the compiled forward pass takes less time than PyTorch's."""
+        by_pytorch: Any = self._run
+        # to the next power of two: nobody measures every number of games
+        size = 1 << (len(rows) - 1).bit_length()
+        ways = {"compiled": lambda: compiled(rows), "PyTorch": lambda: by_pytorch(rows)}
+        return fastest(f"forward, {compiled.mlp.subject}, {size} rows, {self.precision}", ways) == "compiled"
 
     def expect(self, policy: Policy) -> None:
         """Record moves from now on if `policy` takes them as input; call it before games start, since `prepare` would miss their first moves."""

@@ -1,18 +1,51 @@
-"""The privileged value of a learner: how it is made, saved, restored and evaluated."""
+"""`PrivilegedValue`, a value function that sees hidden state, for training only: how it is made, saved, restored and evaluated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ludory.agents.networks.privileged_value import WIDTHS, PrivilegedValue
+from ludory.agents.networks.layers.encoders import dense_encoder
+from ludory.agents.networks.policies.mlp import ACTIVATIONS, check_layers
+from ludory.agents.networks.policy import OutputLinear
 from ludory.envs.facts import GameFacts
 from ludory.errors import OptionError
 
 from .rollout import Rollout
+
+WIDTHS = (256, 256)
+
+
+class PrivilegedValue(nn.Module):
+    """Hidden layers over the output of `Engine.critic`, then a value.
+
+    Args:
+        facts: of the game.
+        hidden: width of each hidden layer.
+        activation: "relu" or "tanh".
+
+    Raises:
+        OptionError: invalid activation, no layer, or a layer of width 0.
+
+    Source: the centralised value function of doi:10.1038/s41586-019-1724-z (Methods); arXiv 1706.02275.
+    """
+
+    def __init__(self, facts: GameFacts, hidden: Sequence[int] = WIDTHS, activation: str = "relu") -> None:
+        super().__init__()
+        check_layers(hidden, activation)
+        self.encoder = dense_encoder(facts.critic_spec, hidden, ACTIVATIONS[activation])
+        self.value = OutputLinear(hidden[-1], 1)
+        nn.init.orthogonal_(self.value.weight, 1.0)
+        nn.init.zeros_(self.value.bias)
+
+    def forward(self, known: Tensor) -> Tensor:
+        """Values (...) from bits (..., bytes) or floats (..., size)."""
+        values: Tensor = self.value(self.encoder(known))
+        return values.squeeze(-1)
+
 
 PREFIX = "privileged_value/"
 

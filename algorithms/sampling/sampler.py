@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
-from ludory.agents.networks.privileged_value import PrivilegedValue
 from ludory.algorithms.running.threads import precise
+from ludory.algorithms.sampling.privileged import PrivilegedValue
 from ludory.envs.engine.protocol import on_host
 
 from .lanes import Lanes
@@ -49,7 +49,7 @@ class Sampler:
 
     Args:
         lanes: the policy's decisions.
-        precision: "32" or "bf16", of the network's arithmetic.
+        precision: "float32" or "bf16", of the network's arithmetic.
         shaping: training rewards for progress; returns of games do not include them.
     """
 
@@ -60,7 +60,7 @@ class Sampler:
     watched = False
     """Whether callbacks may read `last_step`, which is made for them only."""
 
-    def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
+    def __init__(self, lanes: Lanes, precision: str = "float32", shaping: Shaping | None = None) -> None:
         self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
         games, players = self.engine.num_games, lanes.facts.players
         self.player, self.teacher = (PolicyRunner(games, players, precision) for _ in range(2))

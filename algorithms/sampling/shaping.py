@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
+from ludory.envs import Array, Engine, Game, on_host
 from ludory.errors import OptionError
 
 

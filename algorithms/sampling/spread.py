@@ -3,49 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.build import PolicySpec, build_policy
-from ludory.agents.networks.fast.sampling import pick_heads
-from ludory.agents.networks.policy import Policy
-from ludory.algorithms.config import playing_seats
+from ludory.agents import Policy, build_policy
 from ludory.algorithms.running.threads import one_thread
 from ludory.cluster.workers import Actor, Pending, Workers
-from ludory.envs.make import NamedGame, make_engine
-from ludory.errors import LostWorkerError, OptionError
+from ludory.errors import LostWorkerError
 
-from .lanes import make_lanes
 from .privileged import load_value, make_privileged_value, save_value
 from .rollout import Rollout
 from .sampler import EpisodeStats, Played, Sampler, assembled, stats_of
-from .shaping import Shaping
-from .step_locals import infos_of
+from .shares import Arrays, DividedSampler, Share, games_of, rows_of, share_sampler, tensors_of
 from .teacher import load_teacher
 
 LOG = logging.getLogger("ludory.sampling")
 MOST_LOSSES = 20
 """Workers that one share may lose in one rollout before the training ends."""
-
-Arrays = dict[str, np.ndarray[Any, Any]]
-
-
-@dataclass(frozen=True)
-class Share:
-    """Games `start` to `stop` of a batch, and everything that a worker needs to play them."""
-
-    game: NamedGame
-    policy: PolicySpec
-    config: Any
-    start: int
-    stop: int
-    teacher: str | None
 
 
 class Order(NamedTuple):
@@ -75,30 +53,6 @@ class Returned(NamedTuple):
     """Of the decisions to come."""
 
 
-class _ShareSampler(Sampler):
-    """A sampler of some lanes of a larger batch, which draws for them as a sampler of the whole batch does."""
-
-    lanes_before, all_lanes, lockstep = 0, 0, False
-    given: Tensor | None = None
-
-    def typical(self, observation: Tensor) -> Tensor:
-        """As `Sampler.typical`, of all games if they are known."""
-        return super().typical(observation) if self.given is None else self.given
-
-    def draw(self, policy: Policy, logits: Tensor, mask: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """As `Sampler.draw`."""
-        if not self.lockstep:
-            return super().draw(policy, logits, mask, generator)
-        mine = slice(self.lanes_before, self.lanes_before + len(logits))
-        if policy.box is None:
-            noise = torch.rand(self.all_lanes, len(policy.head_sizes), generator=generator)[mine]
-            return pick_heads(logits, mask, policy.head_sizes, noise)
-        normal = torch.empty(self.all_lanes, logits.shape[1]).normal_(generator=generator)[mine]
-        distribution = policy.distribution(logits, mask)
-        actions = distribution.means + distribution.log_std.exp() * normal
-        return actions, distribution.log_prob(actions)
-
-
 class SharePlayer:
     """Plays a share; lives with a worker.
 
@@ -107,31 +61,24 @@ class SharePlayer:
     """
 
     def __init__(self, share: Share) -> None:
-        config, game = share.config, share.game.make()
-        device = torch.device("cpu")
-        self._engine = make_engine(
-            game, share.stop - share.start, device="cpu", seed=config.seed, first_game=share.start
-        )
+        self._sampler = share_sampler(share)
+        game, device = self._sampler.engine.game, torch.device("cpu")
         self._policy = build_policy(share.policy, game.facts).eval()
         self._teacher = load_teacher(share.teacher, game, device).policy if share.teacher else None
-        lanes = make_lanes(game, self._engine, *playing_seats(game.facts, config.seats, config.others))
-        self._sampler = _ShareSampler(lanes, config.precision, Shaping.of(game, self._engine, config.shaping))
-        per_game = len(lanes.games) // self._engine.num_games
-        self._sampler.lanes_before, self._sampler.all_lanes = share.start * per_game, config.num_envs * per_game
-        if getattr(config, "privileged_value", False):
-            self._sampler.critic = make_privileged_value(config, game.facts, device)
+        if getattr(share.config, "privileged_value", False):
+            self._sampler.critic = make_privileged_value(share.config, game.facts, device)
 
     @torch.no_grad()
     def play(self, weights: Mapping[str, np.ndarray[Any, Any]], order: Order) -> Returned:
         """Play with these weights."""
         sampler = self._sampler
-        tensors = _tensors(weights)
+        tensors = tensors_of(weights)
         self._policy.load_state_dict({name: tensors[name] for name in self._policy.state_dict()})
         load_value(sampler.critic, tensors)
         if order.games is not None:
             fields, state = order.games
-            self._engine.load_fields(fields, check=False)
-            sampler.restore(_tensors(state))
+            sampler.engine.load_fields(fields, check=False)
+            sampler.restore(tensors_of(state))
         sampler.lockstep = order.lockstep
         sampler.given = None if order.typical is None else torch.from_numpy(np.array(order.typical))
         generator = torch.Generator()
@@ -149,7 +96,7 @@ class SharePlayer:
         )
 
 
-class SpreadSampler(Sampler):
+class SpreadSampler(DividedSampler):
     """A sampler whose games are played by workers, in shares of the batch.
 
     In lockstep all shares play with the same weights and the same numbers as one process draws: the rollout is that of one process. Else
@@ -164,34 +111,20 @@ class SpreadSampler(Sampler):
     """
 
     def __init__(self, sampler: Sampler, workers: Workers, shares: Sequence[Share], lockstep: bool) -> None:
-        super().__init__(sampler.lanes, sampler.player.precision)
-        self.critic, self.started = sampler.critic, sampler.started
-        self._inner, self._workers, self._shares, self._lockstep = sampler, workers, list(shares), lockstep
+        super().__init__(sampler)
+        self._workers, self._shares, self._lockstep = workers, list(shares), lockstep
         self._actors: list[Actor | None] = [None] * len(shares)
-        self._games: list[tuple[Arrays, Arrays]] = []
         self._generators: list[np.ndarray[Any, Any]] = []
         self._waiting: dict[int, tuple[Pending, Any, Order, int]] = {}
         self._typical: np.ndarray[Any, Any] | None = None
-        self.episodes = sampler.episodes
         self.lost = 0
         """Workers lost so far."""
-
-    def state(self) -> dict[str, Tensor]:
-        """As `Sampler.state`, of the games as they were after the last rollout."""
-        return self._inner.state()
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """As `Sampler.restore`; what is being played is dropped."""
         self._inner.restore(state)
         self.started = self._inner.started
         self._games, self._waiting = [], {}
-
-    def settle(self) -> None:
-        """Copy the games of the shares into this process."""
-        if self._games:
-            fields = _joined([fields for fields, _ in self._games])
-            self.engine.load_fields(fields, check=False)
-            self._inner.restore(_tensors(_joined([state for _, state in self._games])))
 
     def close(self) -> Sampler:
         """Copy the games into this process, and free the workers; returns the sampler that plays them here."""
@@ -229,7 +162,7 @@ class SpreadSampler(Sampler):
         fields, state = games_of(self._inner)
         games = self.engine.num_games
         self._games = [
-            tuple(_rows(part, share.start, share.stop, games) for part in (fields, state))  # type: ignore[misc]
+            tuple(rows_of(part, share.start, share.stop, games) for part in (fields, state))  # type: ignore[misc]
             for share in self._shares
         ]
         self._typical = self.lanes.observe().numpy().copy()
@@ -287,64 +220,6 @@ class SpreadSampler(Sampler):
         raise LostWorkerError(
             f"share {number} of the games lost {MOST_LOSSES} workers in one rollout; give more, smaller shares"
         )
-
-    def _tell(self, played: Played, on_step: Callable[[], bool]) -> bool:
-        """Call `on_step` for every step; False if it wants to stop. `last_step` has `dones` and `infos` with `episode`, which workers send."""
-        valid, decided = (played.columns[name] for name in ("valid", "decided"))
-        for step, (done, returns, lengths) in enumerate(played.ended):
-            self.episodes.add(returns, lengths)
-            if self.watched:
-                dones = np.isin(np.arange(self.engine.num_games), done)
-                self._last_step = {"dones": dones, "infos": infos_of(len(dones), done, self.episodes)}
-            acting = [part[step] for part in (valid, decided) if part is not None]
-            self._decisions = len(played.last) if not acting else int(torch.stack(acting).all(0).sum())
-            if not on_step():
-                return False
-        return True
-
-
-def shares_of(games: int, count: int) -> Iterator[tuple[int, int]]:
-    """First and last + 1 game of each of `count` shares of a batch.
-
-    Raises:
-        OptionError: there are fewer games than shares.
-    """
-    if not 1 <= count <= games:
-        raise OptionError(f"{count} samplers for {games} games: must be 1 to {games}; take more games with --num-envs")
-    edges = [games * k // count for k in range(count + 1)]
-    return pairwise(edges)
-
-
-def games_of(sampler: Sampler) -> tuple[Arrays, Arrays]:
-    """Copies of the states of engine and sampler."""
-    fields = {name: np.array(part) for name, part in sampler.engine.fields().items()}
-    return fields, {name: part.numpy().copy() for name, part in sampler.state().items()}
-
-
-def _rows(parts: Arrays, start: int, stop: int, games: int) -> Arrays:
-    """The games of a share; single numbers are the same for all.
-
-    Raises:
-        OptionError: something is neither a single number nor by game.
-    """
-    if mixed := [name for name, part in parts.items() if part.ndim and len(part) != games]:
-        raise OptionError(
-            f"{', '.join(mixed)}: not kept by game, so that the games cannot be shared; train in one process"
-        )
-    return {name: part[start:stop].copy() if part.ndim else part for name, part in parts.items()}
-
-
-def _joined(shares: Sequence[Arrays]) -> Arrays:
-    """The games of all shares."""
-    first = shares[0]
-    return {
-        name: part if not part.ndim else np.concatenate([share[name] for share in shares])
-        for name, part in first.items()
-    }
-
-
-def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(np.array(part)) for name, part in arrays.items()}
 
 
 def _together(found: Sequence[Returned], starts: Sequence[int]) -> Played:

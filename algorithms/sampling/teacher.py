@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from ludory.agents.networks.build import policy_of
-from ludory.agents.networks.policy import Policy
+from ludory.agents import Policy, policy_of
 from ludory.checkpoints.checkpoint import read_checkpoint, weights_hash
 from ludory.envs.game import Game
 

@@ -6,8 +6,8 @@ from ludory.lazy import published_by
 
 if TYPE_CHECKING:
     from .config import SB3PPOConfig as SB3PPOConfig
-    from .export import export_sb3 as export_sb3
     from .sb3_ppo import SB3PPO as SB3PPO
+    from .sb3_ppo import export_sb3 as export_sb3
 
 __all__ = ["SB3PPO", "SB3PPOConfig", "export_sb3"]
 __getattr__, __dir__ = published_by(__name__)

@@ -54,7 +54,9 @@ class SB3PPOConfig(AlgorithmConfig):
         AlgorithmConfig.__post_init__(self)
         if not self.separate_value:
             raise OptionError("separate_value=False: networks of Stable-Baselines3 share no layers; leave it out")
-        if self.precision != "32":
+        if self.precision == "auto":
+            object.__setattr__(self, "precision", "float32")
+        if self.precision != "float32":
             raise OptionError(f"precision={self.precision!r}: Stable-Baselines3 computes in float32; leave it out")
         if self.normalize_advantage and self.batch_size < 2:
             raise OptionError(f"batch_size={self.batch_size}: must be at least 2")

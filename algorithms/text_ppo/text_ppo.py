@@ -26,17 +26,10 @@ from ludory.cluster import Workers
 from ludory.envs import EnvLike
 from ludory.errors import CheckpointError, OptionError, TrainingError
 
+from . import checkpoint
 from .advantages import normalised_scores
 from .batch import TokenBatch
-from .checkpoint import (
-    read_policy,
-    read_reference,
-    restore_network,
-    restore_optimiser,
-    write_checkpoint_folder,
-)
 from .config import PRESETS, TextPPOConfig, make_text_ppo_config
-from .episodes import EpisodeSource
 from .filters import filter_groups
 from .loss import (
     TokenCoefficients,
@@ -49,6 +42,7 @@ from .loss import (
 )
 from .memory import SMALL, available_memory, estimate_memory, explained_shortage, shape_of
 from .network import TokenNetwork, batch_parts, evaluate_tokens
+from .player import EpisodeSource
 from .targets import BatchTargets, batch_advantages, explained_variance
 from .watch import Adviser, collapse_metrics, episode_metrics
 
@@ -431,7 +425,7 @@ class TextPPO(Learner):
             OutputError: the place cannot be written to.
         """
         reference = self._reference.policy.state_dict() if self._reference is not None else None
-        write_checkpoint_folder(file, self._header(), self.model, self.network, self.optimiser, reference)
+        checkpoint.write_checkpoint_folder(file, self._header(), self.model, self.network, self.optimiser, reference)
 
     def _header(self) -> dict[str, Any]:
         return {
@@ -468,7 +462,7 @@ class TextPPO(Learner):
         config = make_text_ppo_config(**(header["config"] | changes))
         Learner.__init__(model, game, config)
         try:
-            language_model = read_policy(folder, config.lora_rank > 0, config.device, header["template"])
+            language_model = checkpoint.read_policy(folder, config.lora_rank > 0, config.device, header["template"])
             model._source = header["model"]
             model._begin(language_model)
             model.start_hash = header["start_sha256"]
@@ -478,10 +472,10 @@ class TextPPO(Learner):
             model.rooms_seen = {int(value, 16) for value in header["rooms_seen"]}
         except KeyError as error:
             raise CheckpointError(f"{file}: its header lacks {error}; put an intact copy back") from error
-        restore_network(folder, model.network)
-        restore_optimiser(model.network, model.optimiser, tensors, folder)
+        checkpoint.restore_network(folder, model.network)
+        checkpoint.restore_optimiser(model.network, model.optimiser, tensors, folder)
         if model._needs_reference:
-            weights = read_reference(folder)
+            weights = checkpoint.read_reference(folder)
             if weights is None:
                 raise CheckpointError(f"{file}: its reference is missing; put an intact copy back")
             model._reference = _frozen(language_model.model).to(model.network.device)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import LEAGUE_GAMES, smaller_batches
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs import Game, make_game
 from ludory.errors import OptionError
 from ludory.plugins import algorithms
 

@@ -9,9 +9,37 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from ludory.algorithms.config import AlgorithmConfig
-from ludory.algorithms.losses.weights import LossWeights
 from ludory.errors import OptionError
-from ludory.limits import AtLeast, NonNegativeInt, OneOf, PositiveFloat, PositiveInt
+from ludory.limits import AtLeast, Fraction, NonNegativeFloat, NonNegativeInt, OneOf, PositiveFloat, PositiveInt
+
+
+@dataclass(frozen=True)
+class LossWeights:
+    """Coefficients and discounts; defaults suit games with one final reward. A config may inherit them."""
+
+    gamma: Fraction = 1.0
+    """Discount."""
+    lam: Fraction = 0.8
+    """Lambda of the value target, TD(lambda)."""
+    vtrace_lam: Fraction = 1.0
+    """Lambda of V-trace's trace."""
+    rho_bar: NonNegativeFloat = 1.0
+    """Clips the ratio in V-trace's temporal differences."""
+    c_bar: NonNegativeFloat = 1.0
+    """Clips the ratio along V-trace's trace."""
+    pg_rho_bar: NonNegativeFloat = 1.0
+    """Clips the ratio of V-trace's policy gradient."""
+    c_pg: NonNegativeFloat = 1.0
+    """Weight of the V-trace policy gradient."""
+    c_upgo: NonNegativeFloat = 1.0
+    """Weight of the UPGO policy gradient."""
+    c_value: NonNegativeFloat = 10.0
+    """Weight of half the squared error of the value."""
+    c_kl: NonNegativeFloat = 0.02
+    """Weight of KL(teacher to policy), where there is a teacher."""
+    c_entropy: NonNegativeFloat = 1e-4
+    """Weight of the entropy bonus, normalised by the number of legal values."""
+
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -51,6 +79,8 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     """Learn the value with a separate network that sees the whole game, including hidden information; the policy does not."""
     value_warm_up: NonNegativeInt = 0
     """Timesteps at the start in which only the privileged value learns, so that an untrained value does not mislead the policy."""
+    devices: PositiveInt = 1
+    """Processes that learn together, each on a device of its own ("cuda": 0, 1, ...; "cpu": its part of the cores), with a share of the games and of every batch."""
     teacher: str | None = None
     """Checkpoint of a frozen policy to stay close to; its weights' SHA-256 is kept in every checkpoint."""
 

@@ -1,31 +1,128 @@
-"""`VTrace`: the learner of V-trace and UPGO."""
+"""`VTrace`: the learner of V-trace and UPGO, and `SequenceReplay`, the sequences that it learns from more than once."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
-from ludory.agents.networks.build import PolicySpec
+from ludory.agents import Policy, PolicyOutput, PolicySpec
 from ludory.agents.networks.layers.packed_linear import unpack
-from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.keywords import VTraceKeywords
-from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps
 from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
+from ludory.algorithms.running.ranks import MinibatchPart
 from ludory.algorithms.running.threads import precise
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value, values_of
 from ludory.algorithms.sampling.rollout import Rollout, by_seat, seat_index
+from ludory.algorithms.vtrace.loss import ActorCriticLoss, actor_critic_loss
 from ludory.envs.make import EnvLike
 
 from .config import VTraceConfig
-from .replay import SequenceReplay
+
+
+@dataclass
+class _Stored:
+    rollout: Rollout | None  # None: used up; its place is kept, since it counts among those that are held
+    uses: Tensor  # (B,) int64, on the CPU
+    version: int
+
+
+class ReplaySample(NamedTuple):
+    """Columns of one rollout, and the version of the weights that sampled them."""
+
+    rollout: Rollout
+    version: int
+
+
+class SequenceReplay:
+    """The newest rollouts; every column is drawn `reuse` times, unless it gets too old.
+
+    Args:
+        rollouts: how many are kept.
+        reuse: draws of each column.
+        max_lag: versions that a rollout may be behind.
+    """
+
+    def __init__(self, rollouts: int, reuse: int, max_lag: int) -> None:
+        self.rollouts, self.reuse, self.max_lag = rollouts, reuse, max_lag
+        self.dropped = 0
+        """Columns that were too old, or pushed out, before they had been used `reuse` times."""
+        self._stored: list[_Stored] = []
+
+    def add(self, rollout: Rollout, version: int) -> None:
+        """Add a rollout; the oldest is removed when there are too many."""
+        self._stored.append(_Stored(rollout, torch.zeros(rollout.starts.shape[1], dtype=torch.int64), version))
+        while len(self._stored) > self.rollouts:
+            self._leave(self._stored.pop(0))
+
+    def draw(self, columns: int, version: int, generator: torch.Generator) -> ReplaySample | None:
+        """Up to `columns` columns of one rollout, the least used first, at random among equals; None when all are used up."""
+        for stored in [stored for stored in self._stored if version - stored.version > self.max_lag]:
+            self._stored.remove(stored)
+            self._leave(stored)
+        left = [stored for stored in self._stored if (stored.uses < self.reuse).any()]
+        if not left:
+            return None
+        which = int(torch.randint(len(left), (1,), generator=generator, device=generator.device))
+        stored = left[which]
+        noise = torch.rand(len(stored.uses), generator=generator, device=generator.device).cpu()
+        order = (stored.uses + noise).argsort()
+        chosen = order[: min(columns, int((stored.uses < self.reuse).sum()))]
+        stored.uses[chosen] += 1
+        assert stored.rollout is not None
+        drawn = columns_of(stored.rollout, chosen.to(stored.rollout.starts.device))
+        if (stored.uses >= self.reuse).all():
+            stored.rollout = None
+        return ReplaySample(drawn, stored.version)
+
+    @property
+    def full(self) -> bool:
+        """Whether it holds as many rollouts as it keeps."""
+        return len(self._stored) >= self.rollouts
+
+    def state(self) -> dict[str, Tensor]:
+        """Tensors of every rollout that still has columns to draw, and the use counts of the others."""
+        state: dict[str, Tensor] = {}
+        for k, stored in enumerate(self._stored):
+            parts: dict[str, Tensor | None] = {"uses": stored.uses, "version": torch.tensor(stored.version)}
+            parts |= {} if stored.rollout is None else stored.rollout._asdict()
+            state |= {f"replay/{k}/{name}": part for name, part in parts.items() if part is not None}
+        return state
+
+    def restore(self, state: dict[str, Tensor], device: torch.device) -> None:
+        """Restore what `state` returned."""
+        self._stored = []
+        while parts := {
+            key.split("/")[2]: part for key, part in state.items() if key.startswith(f"replay/{len(self._stored)}/")
+        }:
+            uses, version = parts.pop("uses"), int(parts.pop("version"))
+            rollout = Rollout(**{name: part.to(device) for name, part in parts.items()}) if parts else None
+            self._stored.append(_Stored(rollout, uses, version))
+
+    def uses(self) -> list[list[int]]:
+        """Number of draws of each column of each rollout."""
+        return [stored.uses.tolist() for stored in self._stored]
+
+    def _leave(self, stored: _Stored) -> None:
+        self.dropped += int((stored.uses < self.reuse).sum())
+
+
+def columns_of(rollout: Rollout, columns: Tensor) -> Rollout:
+    """Some columns of a rollout."""
+
+    def part(name: str, value: Tensor | None) -> Tensor | None:
+        return None if value is None else value[columns] if name == "memory" else value[:, columns]
+
+    return Rollout(**{name: part(name, value) for name, value in rollout._asdict().items()})  # type: ignore[arg-type]
+
 
 LOG = logging.getLogger("ludory.vtrace")
 
@@ -49,6 +146,7 @@ class VTrace(Algorithm):
         "hidden": "64x64,128x128,256x256",
     }
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
+    changeable: ClassVar[tuple[str, ...]] = ("devices",)
     teacher_weight = "c_kl"
     config: VTraceConfig
 
@@ -114,62 +212,70 @@ class VTrace(Algorithm):
 
     def update(self, rollout: Rollout) -> dict[str, float]:
         """One gradient step on sequences of any age; returns its metrics."""
+        ranks, columns = self.ranks, rollout.starts.shape[1]
+        part = MinibatchPart(0, columns, 1.0) if ranks is None else ranks.part(columns)
+        own = rollout if ranks is None else columns_of(rollout, torch.arange(part.start, part.stop, device=self.device))
         with precise(self.device, self.config.precision):
-            output = outputs_in_time(self.policy, rollout, self.game.facts.players)
+            output = outputs_in_time(self.policy, own, self.game.facts.players)
             # the privileged value sees other inputs, so it is computed beside the policy
             if self.value is not None:
-                output = output._replace(values=values_of(self.value, rollout))
-        loss, numbers = self._loss(rollout, output)
+                output = output._replace(values=values_of(self.value, own))
+        learnt = rows_to_learn(rollout)
+        loss = self._loss(own, output, int(learnt.sum()))
         self.optimizer.zero_grad()
-        loss.backward()
+        loss.total.backward()
+        terms = torch.stack([loss.total.detach(), *loss[1:6]])
+        # of all columns: how far policy and critic have moved since the sequences were played
+        log_ratios, values = loss.log_ratios, output.values.detach().float()
+        if ranks is not None:
+            terms = ranks.add(self.parameters, terms, part.weight)
+            log_ratios, values = (ranks.of_columns(one, columns) for one in (log_ratios, values))
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
-        return numbers | {"gradient_norm": float(norm)}
+        names = ("loss", "pg_loss", "upgo_loss", "value_loss", "teacher_kl", "normalised_entropy")
+        numbers = dict(zip(names, terms.tolist(), strict=True))
+        numbers["value_drift"] = float((values - rollout.values)[learnt].abs().mean())
+        return numbers | self._ratios(rollout, log_ratios.exp(), learnt) | {"gradient_norm": float(norm)}
 
-    def _loss(self, rollout: Rollout, output: PolicyOutput) -> tuple[Tensor, dict[str, float]]:
+    def _loss(self, rollout: Rollout, output: PolicyOutput, rows: int | None = None) -> ActorCriticLoss:
+        """The loss of sequences, which are a part of a batch with `rows` decisions or all of it."""
         config, values = self.config, output.values.float()
         mask = unpack(rollout.masks, self.game.facts.num_actions).bool()
         policy = self.policy.distribution(output.logits, mask)
         teacher_logits = rollout.teacher_logits
         teacher = None if teacher_logits is None else self.policy.distribution(teacher_logits, mask)
-        steps = replayed_steps(rollout, values.detach())
-        used = rollout.used
-        head_mask = torch.ones_like(rollout.log_probs, dtype=torch.bool) if used is None else used
-        loss = actor_critic_loss(
+        return actor_critic_loss(
             policy,
             values,
-            steps,
+            replayed_steps(rollout, values.detach()),
             rollout.actions,
             rollout.log_probs,
-            head_mask,
+            _used_heads(rollout),
             teacher,
             self.value_only if config.value_warm_up and self.num_timesteps <= config.value_warm_up else config,
             config.ratios,
             rollout.decided,
             config.discount_per,
+            rows,
         )
-        learnt = rows_to_learn(rollout)
-        ratios = loss.log_ratios.exp()
-        # against the values at sampling: how far the critic moved since the sequence was played
-        errors = (steps.values - rollout.values)[learnt]
-        numbers = {
-            "loss": float(loss.total.detach()),
-            "pg_loss": float(loss.pg),
-            "upgo_loss": float(loss.upgo),
-            "value_loss": float(loss.value),
-            "teacher_kl": float(loss.kl),
-            "normalised_entropy": float(loss.entropy),
-            "value_drift": float(errors.abs().mean()),
-        }
+
+    def _ratios(self, rollout: Rollout, ratios: Tensor, learnt: Tensor) -> dict[str, float]:
+        """Of each head: mean ratio, share that is clipped, and effective sample size."""
+        used, numbers = _used_heads(rollout), {}
         for head, name in enumerate(self.game.facts.head_names):
-            rho = ratios[..., head][learnt & head_mask[..., head]]
+            rho = ratios[..., head][learnt & used[..., head]]
             if not len(rho):
                 continue
             numbers[f"rho/{name}"] = float(rho.mean())
-            numbers[f"rho_clipped/{name}"] = float((rho > config.rho_bar).float().mean())
+            numbers[f"rho_clipped/{name}"] = float((rho > self.config.rho_bar).float().mean())
             # Kish's effective sample size, as a share
             numbers[f"effective_sample/{name}"] = float(rho.sum() ** 2 / rho.square().sum() / len(rho))
-        return loss.total, numbers
+        return numbers
+
+
+def _used_heads(rollout: Rollout) -> Tensor:
+    """[T, B, H] bool."""
+    return torch.ones_like(rollout.log_probs, dtype=torch.bool) if rollout.used is None else rollout.used
 
 
 def rows_to_learn(rollout: Rollout) -> Tensor:

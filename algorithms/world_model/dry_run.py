@@ -13,7 +13,7 @@ import torch
 
 from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel
-from ludory.agents.language.tokenizers import character_tokenizer
+from ludory.agents.language.small_model import character_tokenizer
 from ludory.algorithms.text_ppo.config import TextPPOConfig, make_text_ppo_config
 from ludory.algorithms.text_ppo.memory import (
     GIB,

@@ -27,22 +27,8 @@ from ludory.algorithms.text_ppo.rollout import collect
 from ludory.cluster.workers import Lent, Workers
 from ludory.errors import DataError
 
+from . import files
 from .config import GenerateConfig, TextConfig, as_fields, parse_policy, refuse_changes
-from .files import (
-    ROWS,
-    TRAIN,
-    TURNS,
-    VALIDATION,
-    code_hash,
-    config_hash,
-    library_versions,
-    read_meta,
-    read_table,
-    tokenizer_hash,
-    turns_file,
-    write_meta,
-    write_table,
-)
 from .replace import replace_states, state_runs
 from .rows import is_strict, row_of
 from .scripted import ScriptedGenerator, replies_of, text_env
@@ -84,19 +70,24 @@ def generate(
     policy, chance = parse_policy(config.policy)
     plays = model.hash if policy == "model" else ""
     made_from: dict[str, Any] = {"text": as_fields(text), "generate": as_fields(config)}
-    made_from |= {"model": plays, "tokenizer": tokenizer_hash(model.tokenizer)}
+    made_from |= {"model": plays, "tokenizer": files.tokenizer_hash(model.tokenizer)}
     del made_from["generate"]["backend"]  # who samples may change on the way
-    stamp = config_hash(*made_from.values())
-    meta = read_meta(folder)
+    stamp = files.config_hash(*made_from.values())
+    meta = files.read_meta(folder)
     if meta is not None:
         refuse_changes(folder, "data", {name: meta.get(name) for name in made_from}, made_from)
     if meta is not None and meta["complete"]:
         return Generated(folder, meta["counts"])
-    head: dict[str, Any] = {"stamp": stamp, **made_from, "code": code_hash(), "versions": library_versions()}
+    head: dict[str, Any] = {
+        "stamp": stamp,
+        **made_from,
+        "code": files.code_hash(),
+        "versions": files.library_versions(),
+    }
     if meta is None:
-        write_meta(folder, head | {"complete": False})
+        files.write_meta(folder, head | {"complete": False})
     # a shard of another configuration counts as missing
-    missing = [number for number in range(config.batches) if not _stands(turns_file(folder, number), stamp)]
+    missing = [number for number in range(config.batches) if not _stands(files.turns_file(folder, number), stamp)]
     if workers is None:
         generator = make_generator(model, config.backend) if plays and missing else None  # type: ignore[arg-type]
         played: Iterator[dict[str, list[Any]]] = (
@@ -108,19 +99,19 @@ def generate(
         tasks = [(copy, number) for number in missing]
         played = workers.map(partial(_played_elsewhere, text, config, chance, plays), tasks)
     for number, columns in zip(missing, played, strict=True):
-        write_table(turns_file(folder, number), columns, TURNS.with_metadata({STAMP: stamp}))
+        files.write_table(files.turns_file(folder, number), columns, files.TURNS.with_metadata({STAMP: stamp}))
         print(f"generate: batch {number + 1} of {config.batches}: {len(columns['turn']):,} turns", flush=True)
     if generator is not None:
         generator.sleep()  # its memory is for the stages that follow
-    counts = write_rows(folder, model, config, [turns_file(folder, number) for number in range(config.batches)])
-    write_meta(folder, head | {"complete": True, "counts": counts})
+    counts = write_rows(folder, model, config, [files.turns_file(folder, number) for number in range(config.batches)])
+    files.write_meta(folder, head | {"complete": True, "counts": counts})
     return Generated(folder, counts)
 
 
 def _stands(file: Path, stamp: str) -> bool:
     """Whether a shard is there, whole, and of this configuration."""
     try:
-        return (read_table(file, TURNS).schema.metadata or {}).get(STAMP) == stamp.encode()
+        return (files.read_table(file, files.TURNS).schema.metadata or {}).get(STAMP) == stamp.encode()
     except DataError:
         return False
 
@@ -186,7 +177,7 @@ def turn_columns(
     batch: TokenBatch, model: LanguageModel, config: GenerateConfig, number: int = 0, plays: str = ""
 ) -> dict[str, list[Any]]:
     """Columns of `TURNS` from a batch of episodes with its records, states replaced."""
-    columns: dict[str, list[Any]] = {name: [] for name in TURNS.names}
+    columns: dict[str, list[Any]] = {name: [] for name in files.TURNS.names}
     episodes, groups = batch.num_episodes, len(np.unique(batch.groups))
     for reply in replies_of(batch):
         record = batch.records[reply.episode][reply.turn]
@@ -235,8 +226,8 @@ def write_rows(folder: Path, model: LanguageModel, config: GenerateConfig, shard
     Raises:
         DataError: a shard is damaged, or no row is left for training.
     """
-    turns = pa.concat_tables([read_table(file, TURNS) for file in shards])
-    table = {name: turns[name].to_pylist() for name in TURNS.names if name != "room_hash"}
+    turns = pa.concat_tables([files.read_table(file, files.TURNS) for file in shards])
+    table = {name: turns[name].to_pylist() for name in files.TURNS.names if name != "room_hash"}
     table["room_hash"] = np.asarray(turns["room_hash"].to_numpy(), np.uint64)
     dropped: Counter[str] = Counter()
     seen: set[tuple[str, str]] = set()
@@ -254,18 +245,18 @@ def write_rows(folder: Path, model: LanguageModel, config: GenerateConfig, shard
     # by room, never by row: rows of one room have the same states
     held = held_out(table["room_hash"], np.array(table["group"]), config.validation_share)
     written = {}
-    for name, wanted in ((TRAIN, False), (VALIDATION, True)):
+    for name, wanted in ((files.TRAIN, False), (files.VALIDATION, True)):
         places = [place for place in kept if held[place] == wanted]
         columns = {
             key: [table[key][place] for place in places] for key in ("input_ids", "spans", "prompt", "episode", "turn")
         }
         columns["response"] = [table["reply_true"][place] for place in places]
         columns["room_hash"] = [int(table["room_hash"][place]) for place in places]
-        if name == TRAIN and not places:
+        if name == files.TRAIN and not places:
             raise DataError(
                 f"{folder}: no row is left of {turns.num_rows} turns ({dict(dropped)}); loosen the filters, or play more"
             )
-        write_table(folder / name, columns, ROWS)
+        files.write_table(folder / name, columns, files.ROWS)
         written[name] = len(places)
     ends = np.array(table["done"])
     return {

@@ -27,7 +27,7 @@ from .evaluation import Evaluation, evaluate_models, play
 from .files import TRAIN, VALIDATION, config_hash, file_hash, read_meta, read_record, write_record
 from .generate import generate
 from .rows import load_rows, load_validation
-from .scripted import text_env
+from .scripted import new_model, text_env
 from .sft import FREE, fine_tune, made_from
 
 DONE = "sft.json"
@@ -64,10 +64,8 @@ def start_model(
         raise OptionError("model: none is named; name the folder of a model, or 'small'")
     if source != "small":
         return load_language_model(source, device=device)
-    from .tiny import TinyConfig, new_model
-
     if text.preset == "compact":
-        return new_model(TinyConfig(env=text.env, options=text.options), seed)
+        return new_model(text, seed)
     from ludory.agents.language.small_model import make_small_model
 
     return make_small_model("characters", seed=seed)

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.spans import OTHER, PROMPT, token_spans
-from ludory.envs.text.reply import parse_reply
-from ludory.envs.text_codec import Decoded
+from ludory.envs import Decoded, parse_reply
 from ludory.errors import DataError
 
 from .config import SFTConfig

@@ -13,14 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.agents.agent import Agent
+from ludory.agents import Agent, make_agent
 from ludory.agents.language.generators import Generation, Sampling
 from ludory.agents.language.model import LanguageModel
-from ludory.agents.make import make_agent
+from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms.text_ppo.batch import TokenBatch
 from ludory.algorithms.text_ppo.rollout import collect
-from ludory.envs.engine.protocol import on_host
-from ludory.envs.text.text_env import TextEnv
+from ludory.envs import TextEnv, on_host
 from ludory.errors import OptionError
 
 from .config import SFTConfig, TextConfig
@@ -35,6 +34,8 @@ SOLVERS = {
 }
 """Agent that plays best, by the beginning of a game's id."""
 THOUGHT = "I try these moves."
+LEAST_NUMBERS = 10
+"""The words of a small model have at least the numbers 0 to 10."""
 
 
 class Reply(NamedTuple):
@@ -51,6 +52,14 @@ class Reply(NamedTuple):
 def text_env(text: TextConfig, episodes: int, **options: Any) -> TextEnv:
     """The `TextEnv` of a configuration."""
     return TextEnv(text.env, episodes, **{**text.env_options(), **options})
+
+
+def new_model(text: TextConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4) -> LanguageModel:
+    """A small model with random weights and the words of the game, whose texts must be compact."""
+    env = text_env(text, 1)
+    env.close()
+    largest = max(LEAST_NUMBERS, env.preset.actions_per_episode)
+    return make_small_model("words", hidden, layers, heads, seed, game=env.game, largest=largest)
 
 
 def replies_of(batch: TokenBatch) -> Iterator[Reply]:

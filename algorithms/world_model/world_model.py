@@ -10,8 +10,7 @@ from typing_extensions import Self
 from ludory.algorithms.learner import Learner, needed_game
 from ludory.algorithms.running.callbacks import MaybeCallback
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
-from ludory.envs.game import Game
-from ludory.envs.make import EnvLike
+from ludory.envs import EnvLike, Game
 from ludory.errors import OptionError
 from ludory.paths import OwnFolder
 

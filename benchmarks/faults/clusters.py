@@ -26,9 +26,9 @@ from ludory.algorithms.league.log.state import fold
 from ludory.algorithms.league.player_files import player_file
 from ludory.algorithms.league.run import start_league
 from ludory.algorithms.make import make_algorithm
+from ludory.benchmarks.faults.two_nodes import Killer, TwoNodes
 from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.cluster.connection import ray_module
-from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import Workers
 from ludory.errors import LudoryError
 
@@ -158,7 +158,7 @@ class HeadJob:
 
 _GAMES = f"record sparta(hanabi/iggi,rollouts=2000) --game {TINY} --games 240 --shard-games 10 --seed 5 --out games"
 _DUELS = (
-    f"league run --env {DUEL} --teacher teacher.ludory --roles 1,1,1 --budget 4800 --unit 480 --slice-steps 240 --games-per-match 8 "
+    f"train league --env {DUEL} --teacher teacher.ludory --roles 1,1,1 --timesteps 4800 --resume --eval-games 0 --unit 480 --slice-steps 240 --games-per-match 8 "
     "--evaluation-games 8 --anchors random --seed 5 --out league"
 )
 HEADS = {
@@ -173,7 +173,7 @@ HEADS = {
     ),
     "head of a league": HeadJob(
         f"{_DUELS} -- --num-envs 16 --n-steps 8 --batch-columns 16",
-        "league resume league",
+        f"{_DUELS} -- --num-envs 16 --n-steps 8 --batch-columns 16",
         "league/head.json",
         lambda folder: (
             (folder / "league/events.jsonl").read_bytes().count(b'"committed"')
@@ -258,7 +258,7 @@ def _command(job: HeadJob, folder: Path, placed: list[str], tally: FaultTally, v
     """Run or resume a command, and kill the victim when it has got as far as `reach`; returns whether it was killed."""
     words = (job.again if (folder / job.begun).exists() else job.command).split()
     at = words.index("--") if "--" in words else len(words)
-    words[at:at] = [*placed, *(["--deterministic"] if placed and words[0] == "league" else [])]
+    words[at:at] = [*placed, *(["0", "--deterministic"] if placed and words[1] == "league" else [])]
     told, killed, deadline = f"ludory {' '.join(words)}", False, time.monotonic() + LONGEST
     environment = {**os.environ, "LUDORY_NUM_THREADS": "1", "RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
     with (folder / "said").open("wb") as said:
@@ -284,7 +284,7 @@ def _command(job: HeadJob, folder: Path, placed: list[str], tally: FaultTally, v
     if victim is None and process.returncode != 0:
         tally.add(
             "lost",
-            f"{told}: exit code {process.returncode}: {last_line((folder / 'said').read_text(errors='replace'))}",
+            f"{told}: exit code {process.returncode}: {last_line((folder / 'said').read_text('utf-8', 'replace'))}",
         )
     return killed
 

@@ -31,7 +31,6 @@ MODULES = (
     "torch",
     "numba",
     "pyarrow.parquet",
-    "tyro",
     "ludory.agents.evaluation.evaluate",
     "ludory.agents.evaluation.record",
     "ludory.algorithms.bc",

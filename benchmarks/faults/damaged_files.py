@@ -51,7 +51,7 @@ def _case(name: str, form: Format) -> Case:
             attempts = draw.sample(attempts, max(1, round(len(attempts) * place.amount)))
         done = 0
         while done < len(attempts):
-            (place.scratch / PLAN).write_text(json.dumps([name, str(sample), attempts[done:]]))
+            (place.scratch / PLAN).write_text(json.dumps([name, str(sample), attempts[done:]]), encoding="utf-8")
             (place.scratch / LOG).unlink(missing_ok=True)
             ended = place.commands.run(
                 [str(place.scratch)], place.scratch, function=READ, memory=MEMORY, longest=WAITED * len(attempts)
@@ -110,7 +110,7 @@ def read_damaged(arguments: list[str]) -> int:
     scratch = Path(arguments[0])
     name, sample, attempts = json.loads((scratch / PLAN).read_text(encoding="utf-8"))
     form, folder = FORMATS[name], scratch / "files"
-    with (scratch / LOG).open("w") as log:
+    with (scratch / LOG).open("w", encoding="utf-8") as log:
         for outcome in _outcomes(form, Path(sample), folder, [DamageTrial(*one) for one in attempts]):
             log.write(json.dumps(outcome) + "\n")
             log.flush()

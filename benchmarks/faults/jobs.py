@@ -59,7 +59,7 @@ _PPO = "--num-envs 16 --n-steps 8 --batch-size 64 --save-every 0.2 --timesteps 9
 _VTRACE = "--num-envs 16 --n-steps 8 --batch-columns 8 --save-every 0.2 --timesteps 6000 --seed 3 --resume"
 _SMALL = "--policy mlp(hidden=(16,))"
 _LEAGUE = (
-    f"league run --env {DUEL} --teacher {INPUTS}/teacher.ludory --budget 3500 --unit 700 --slice-steps 400 --games-per-match 4 "
+    f"train league --env {DUEL} --teacher {INPUTS}/teacher.ludory --timesteps 3500 --resume --eval-games 0 --unit 700 --slice-steps 400 --games-per-match 4 "
     "--evaluation-games 4 --anchors arena/rusher --seed 3 --out league -- --num-envs 16 --n-steps 8 --batch-columns 16"
 )
 _TEXT = "--preset compact --model small"
@@ -115,6 +115,10 @@ JOBS = {
         f"train ppo --env {DUEL} {_SMALL} {_PPO} --seats 0 --others random --out model.ludory",
         lambda folder: outcomes.weights(folder / "model.ludory"),
     ),
+    "train ppo, two processes": Job(
+        f"train ppo --env {DUEL} {_SMALL} {_PPO} --devices 2 --out model.ludory",
+        lambda folder: outcomes.weights(folder / "model.ludory"),
+    ),
     "train vtrace": Job(
         f"train vtrace --env {DUEL} {_SMALL} {_VTRACE} --seats 0 --others random(seed=3) --out model.ludory",
         lambda folder: outcomes.weights(folder / "model.ludory"),
@@ -134,8 +138,6 @@ JOBS = {
     "league run": Job(
         _LEAGUE,
         lambda folder: outcomes.league(folder / "league"),
-        again="league resume league",
-        begun="league/events.jsonl",
         needs=("teacher.ludory",),
     ),
     "league exploit": Job(
@@ -157,7 +159,7 @@ JOBS = {
         shared=True,
     ),
     "texas42 train": Job(
-        f"texas42 train --dataset {INPUTS}/labels --policy domino(width=16,num_layers=1,num_heads=2,feedforward=16) "
+        f"train texas42_oracle --env Texas42Play-v0 --dataset {INPUTS}/labels --policy domino(width=16,num_layers=1,num_heads=2,feedforward=16) "
         "--num-epochs 6 --batch-size 256 --save-every 0.2 --seed 3 --resume --out model.ludory",
         lambda folder: outcomes.weights(folder / "model.ludory"),
         needs=("labels", "validation"),
@@ -189,7 +191,7 @@ JOBS = {
         ],
     ),
     "spa tiny": Job(
-        "spa tiny --seeds 3 --arms spa --ablations --form-steps 60 --batches 2 --groups 8 --epochs 2 --iterations 4 --eval-every 2 "
+        "bench spa-tiny --seeds 3 --arms spa --ablations --form-steps 60 --batches 2 --groups 8 --epochs 2 --iterations 4 --eval-every 2 "
         "--rooms 4 --out tiny",
         lambda folder: [
             *outcomes.json_file(folder / "tiny" / "spa-tiny.json"),

@@ -35,7 +35,7 @@ def restore(folder: Path) -> Any:
 
 
 def trajectories(folder: Path) -> Any:
-    from ludory.data.trajectories import TrajectoryDataset
+    from ludory.data import TrajectoryDataset
 
     return [table.to_pydict() for table in TrajectoryDataset(folder).tables()]
 
@@ -234,7 +234,7 @@ def stored(folder: Path) -> Any:
 def mirrored(folder: Path) -> Any:
     from ludory.data.mirror import Mirror
 
-    mirror = Mirror((folder / "url").read_text(), folder / "work", is_file=False)
+    mirror = Mirror((folder / "url").read_text(encoding="utf-8"), folder / "work", is_file=False)
     mirror.open()
     return sorted(file.name for file in mirror.folder.glob("*"))
 
@@ -263,7 +263,7 @@ def quick_weights(folder: Path) -> Any:
 
 
 def quick_examples(folder: Path) -> Any:
-    from ludory.algorithms.texas42.quick.examples import gather_examples
+    from ludory.algorithms.texas42.quick.fit import gather_examples
 
     return gather_examples(folder, 1, "random")
 
@@ -291,7 +291,8 @@ def rooms(folder: Path) -> Any:
 def levels(folder: Path) -> Any:
     from ludory.envs.sokoban.level_files import read_levels
 
-    return read_levels(folder / "levels.txt")
+    # without titles, which may be in Latin-1, so that any bytes are one
+    return [level.codes for level in read_levels(folder / "levels.txt").levels]
 
 
 def sb3_model(folder: Path) -> Any:

@@ -121,12 +121,12 @@ DECAY = 0.99
 
 def calibration(folder: Path) -> None:
     """The calibration of Texas 42 that ships with Ludory."""
-    (folder / "calibration.json").write_text(calibrated.calibration_json(calibrated.shipped()))
+    (folder / "calibration.json").write_text(calibrated.calibration_json(calibrated.shipped()), encoding="utf-8")
 
 
 def bids(folder: Path) -> None:
     """P(make) of one dealt hand."""
-    from ludory.algorithms.texas42.data.bids import make_bids
+    from ludory.algorithms.texas42.data.shards import make_bids
 
     make_bids(folder / NAME.path, NAME)
 
@@ -183,9 +183,9 @@ def battle_caches(folder: Path) -> None:
 
 def read_battle_caches(folder: Path) -> tuple[Any, Any]:
     """Data set and samples, from caches in the folder if they are there."""
+    from ludory.data import TrajectoryDataset
     from ludory.data.pokemon.samples import BattleSamples
     from ludory.data.pokemon.shards import cached_shards
-    from ludory.data.trajectories import TrajectoryDataset
 
     os.environ["LUDORY_CACHE_DIR"] = str(folder / "cache")
     data = TrajectoryDataset(cached_shards(folder / "battles.jsonl"))
@@ -207,7 +207,7 @@ def spa_config(file: Path) -> None:
         "ppo": {"preset": "tiny", "iterations": 2, "groups": 2, "group_size": 2, "val_every": 0} | few,
         "eval": {"rooms": 2, "samples": 2, "k": [1]} | few,
     }
-    file.write_text(json.dumps(stages, indent=1))
+    file.write_text(json.dumps(stages, indent=1), encoding="utf-8")
 
 
 def spa_configuration(folder: Path) -> None:
@@ -264,7 +264,7 @@ def tuned(folder: Path) -> None:
     """The settings that ship with Ludory."""
     from ludory.algorithms.tuned.settings import tuned_games, tuned_json
 
-    (folder / "tuned.json").write_text(tuned_json(tuned_games("ppo")))
+    (folder / "tuned.json").write_text(tuned_json(tuned_games("ppo")), encoding="utf-8")
 
 
 def stored(folder: Path) -> None:
@@ -273,7 +273,7 @@ def stored(folder: Path) -> None:
 
     (folder / "run").mkdir()
     for name in ("a.txt", "b.txt"):
-        (folder / "run" / name).write_text(f"content of {name}")
+        (folder / "run" / name).write_text(f"content of {name}", encoding="utf-8")
     store(folder / "run", store_of(folder))
 
 
@@ -282,7 +282,7 @@ def mirrored(folder: Path) -> None:
     from ludory.data.mirror import Mirror
 
     stored(folder)
-    (folder / "url").write_text(store_of(folder))
+    (folder / "url").write_text(store_of(folder), encoding="utf-8")
     Mirror(store_of(folder), folder / "work", is_file=False).open()
 
 
@@ -341,7 +341,7 @@ def quick_weights(folder: Path) -> None:
 
 def quick_examples(folder: Path) -> None:
     """What a player did in some contracts."""
-    from ludory.algorithms.texas42.quick.examples import gather_examples
+    from ludory.algorithms.texas42.quick.fit import gather_examples
 
     gather_examples(folder, 1, "random")
 
@@ -382,7 +382,7 @@ def rooms(folder: Path) -> None:
 def levels(folder: Path) -> None:
     """Two levels as text."""
     level = "######\n#@ $.#\n#    #\n#    #\n#    #\n######\n"
-    (folder / "levels.txt").write_text(f"; 0\n{level}\n; 1\n{level}\n")
+    (folder / "levels.txt").write_text(f"; 0\n{level}\n; 1\n{level}\n", encoding="utf-8")
 
 
 # --- Networks of other programs, options, tables of metrics ---------------------------------------------------------------
@@ -408,12 +408,14 @@ def gru_model(folder: Path) -> None:
 
 def options(folder: Path) -> None:
     """Options of a command."""
-    (folder / "options.yaml").write_text("# options\nenv: TicTacToe-v0\ngames: 10\nagents: [random, random]\n")
-    (folder / "options.toml").write_text('env = "TicTacToe-v0"\ngames = 10\n')
+    (folder / "options.yaml").write_text(
+        "# options\nenv: TicTacToe-v0\ngames: 10\nagents: [random, random]\n", encoding="utf-8"
+    )
+    (folder / "options.toml").write_text('env = "TicTacToe-v0"\ngames = 10\n', encoding="utf-8")
 
 
 def metrics(folder: Path) -> None:
     """The table of a training."""
     (folder / "run.csv").write_text(
-        "time/total_timesteps,train/loss\n" + "".join(f"{k},{1 / k}\n" for k in range(1, 9))
+        "time/total_timesteps,train/loss\n" + "".join(f"{k},{1 / k}\n" for k in range(1, 9)), encoding="utf-8"
     )

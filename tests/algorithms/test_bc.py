@@ -23,16 +23,15 @@ from ludory.agents.evaluation.record import record
 from ludory.agents.networks.policy import numpy_to_bits
 from ludory.algorithms.bc import BC
 from ludory.algorithms.bc.module import BCModule
-from ludory.algorithms.offline.batches import ask, read_batches
+from ludory.algorithms.offline.batches import ask, read_batches, renamed
 from ludory.algorithms.offline.mixture import MixedPart, MixedTrajectories
-from ludory.algorithms.offline.symmetry_augmentation import renamed
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.running.training_logs import make_loggers
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.cli import main
+from ludory.data import TrajectoryDataset
 from ludory.data.columns import WEIGHT
 from ludory.data.shards import shard_file
-from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError, OutputError, PluginError, TrainingError
 

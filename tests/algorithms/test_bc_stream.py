@@ -11,7 +11,7 @@ from ludory.agents.evaluation.record import record
 from ludory.agents.make import make_agent
 from ludory.algorithms.bc import BC
 from ludory.algorithms.offline.stream import GameStream
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data import TrajectoryDataset
 from ludory.envs.make import make_game
 from ludory.errors import OptionError, UnknownIdError
 

@@ -10,6 +10,7 @@ import torch
 
 from ludory.agents.networks.fast import mlp_kernels
 from ludory.agents.networks.fast.compiled_mlp import CompiledForward, CompiledMlp, can_compile
+from ludory.agents.networks.layers import bit_kernels
 from ludory.algorithms.losses.returns import gae
 from ludory.algorithms.ppo import PPO, kernels
 from ludory.algorithms.ppo.compiled import CompiledUpdate
@@ -31,9 +32,10 @@ def trained_a_little(network, **config) -> PPO:
     return model
 
 
-def both(model):
+def both(model, used=None):
     """The two updates, each with a policy and an optimiser of its own, and their rows."""
     rollout, _ = model.sampler.collect(model.policy, 12, model.generator)
+    rollout = rollout._replace(used=used)
     targets = gae(rollout.steps(), gamma=0.99, lam=0.95)
     model.save("twin.ludory")
     twin = PPO.load("twin.ludory")
@@ -76,6 +78,17 @@ def test_gradient_and_losses_are_pytorchs(network, threads, monkeypatch, request
     assert gap < 1e-4 * abs(expected).max()
 
 
+@pytest.mark.plain
+def test_heads_without_effect_count_in_neither():
+    used = torch.rand(12, 70, 1, generator=torch.Generator().manual_seed(1)) < 0.5
+    (ours, plain), order = both(trained_a_little({"hidden": (9,)}, ent_coef=0.3, clip_range=0.01), used)
+    found = torch.from_numpy(ours.gradient(order[:100])).float()
+    torch.testing.assert_close(found, plain.gradient(order[:100]), rtol=1e-4, atol=1e-5)
+    layout = CompiledMlp(plain.policy, ours.mlp.usual)
+    expected = layout.pack([parameter.grad for parameter in layout.parameters()])
+    assert abs(ours.work[0].gradient - expected).max() < 1e-4 * abs(expected).max()
+
+
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 @pytest.mark.parametrize("normalise", [True, False])
 def test_steps_move_weights_and_moments_as_pytorchs_do(network, normalise, request):
@@ -105,7 +118,9 @@ def test_only_multi_layer_perceptrons_over_bits_in_float32_are_compiled():
     assert not can_compile(model.policy.double())
 
 
-@pytest.mark.parametrize("module", [mlp_kernels, kernels], ids=lambda module: module.__name__.rpartition(".")[2])
+@pytest.mark.parametrize(
+    "module", [bit_kernels, mlp_kernels, kernels], ids=lambda module: module.__name__.rpartition(".")[2]
+)
 def test_kernels_that_kernels_call_are_inlined(module):
     """A copy that is not inlined rounds differently in the process that compiles it and in those that load it from the cache."""
     called = set()
@@ -120,3 +135,23 @@ def test_kernels_that_kernels_call_are_inlined(module):
     floats = [kernel for kernel in floats if kernel.targetoptions.get("fastmath")]
     assert floats
     assert [kernel.__name__ for kernel in floats if not kernel.targetoptions.get("forceinline")] == []
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("max_kl", [float("inf"), 1e-9], ids=["all", "until the policy has moved"])
+def test_many_minibatches_in_one_call_are_those_of_many_calls(max_kl):
+    model = trained_a_little({"hidden": (9,), "activation": "tanh"}, n_epochs=1)
+    rollout, _ = model.sampler.collect(model.policy, 12, model.generator)
+    targets = gae(rollout.steps(), gamma=0.99, lam=0.95)
+    model.save("twin.ludory")
+    twin = PPO.load("twin.ludory")
+    one, many = (CompiledUpdate(m.policy, m.optimizer, m.config, rollout, *targets) for m in (model, twin))
+    order = torch.randperm(840)[:300]  # the last minibatch is smaller
+    losses, begun, norms = one.minibatches(order, max_kl)
+    expected, begun_, norms_ = model._minibatches(many, order, max_kl)
+    assert begun == begun_ == (2 if max_kl < 1 else 3)
+    assert len(norms) == len(norms_) == (1 if max_kl < 1 else 3)
+    torch.testing.assert_close(torch.tensor(losses), torch.tensor(expected), rtol=1e-4, atol=1e-6)
+    assert norms == pytest.approx(norms_, rel=1e-4)
+    torch.testing.assert_close(torch.from_numpy(one.weights), torch.from_numpy(many.weights), rtol=1e-3, atol=1e-5)
+    assert one.steps == many.steps

@@ -20,8 +20,7 @@ from ludory.agents.hanabi.networks.import_hanabi_gru import NAMES
 from ludory.algorithms.distill import Distill, DistillConfig
 from ludory.algorithms.distill.loss import advantages
 from ludory.algorithms.distill.module import DistillModule
-from ludory.algorithms.offline.batches import ask
-from ludory.algorithms.offline.symmetry_augmentation import renamed
+from ludory.algorithms.offline.batches import ask, renamed
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.cli import main
 from ludory.data.dataset import LAST_MOVES

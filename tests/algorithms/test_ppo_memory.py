@@ -128,7 +128,7 @@ def _targets(model: PPO):
 
 def test_bfloat16_trains_and_an_unknown_precision_is_refused():
     PPO(GRU, "HanabiTiny2P-v0", precision="bf16", **SMALL).learn(128)
-    with pytest.raises(OptionError, match="must be '32' or 'bf16'"):
+    with pytest.raises(OptionError, match="must be 'auto', 'float32', 'bf16' or '32'"):
         PPO("mlp", "HanabiTiny2P-v0", precision="16")
 
 

@@ -120,8 +120,8 @@ def test_the_weight_of_the_teacher_goes_away(tmp_path, compiled):
     class Watched(PPO):
         def _update(self, *arguments):
             update = super()._update(*arguments)
-            step = update.step
-            update.step = lambda: (seen.append((type(update), update.kl_coef)), step())[1]
+            finish = update.finish
+            update.finish = lambda: (seen.append((type(update), update.kl_coef)), finish())[1]
             return update
 
     Watched("mlp", game, **small, **named, kl_coef=0.4, final_kl_coef=0.0, n_epochs=1).learn(512)

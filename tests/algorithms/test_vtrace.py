@@ -12,8 +12,7 @@ from games.nim import matching, nim
 from ludory.algorithms.losses.returns import Steps, n_step
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.vtrace import VTrace
-from ludory.algorithms.vtrace.replay import SequenceReplay
-from ludory.algorithms.vtrace.vtrace import outputs_in_time, replayed_steps
+from ludory.algorithms.vtrace.vtrace import SequenceReplay, outputs_in_time, replayed_steps, rows_to_learn
 from ludory.errors import CheckpointError, OptionError
 
 QUICK = {"num_envs": 64, "n_steps": 16, "batch_columns": 32, "learning_rate": 5e-3, "c_value": 0.5, "seed": 0}
@@ -46,7 +45,7 @@ def test_on_fresh_data_the_gradient_is_that_of_on_policy_n_step_learning(policy,
     rollout, _ = model.sampler.collect(model.policy, 8, model.generator)
     output = outputs_in_time(model.policy, rollout, 2)
     torch.testing.assert_close(output.values, rollout.values, rtol=1e-4, atol=1e-5)
-    loss, _ = model._loss(rollout, output)
+    loss = model._loss(rollout, output).total
     found = torch.autograd.grad(loss, model.policy.parameters())
 
     output = outputs_in_time(model.policy, rollout, 2)
@@ -67,10 +66,10 @@ def test_old_data_weigh_less_where_the_policy_moved_away():
     rollout, _ = model.sampler.collect(model.policy, 8, model.generator)
     older = rollout._replace(log_probs=rollout.log_probs + np.log(2))
     output = outputs_in_time(model.policy, rollout, 2)
-    fresh, _ = model._loss(rollout, output)
-    stale, numbers = model._loss(older, output)
+    fresh, stale = (model._loss(one, output) for one in (rollout, older))
+    numbers = model._ratios(older, stale.log_ratios.exp(), rows_to_learn(older))
     assert numbers["rho/" + model.game.facts.head_names[0]] == pytest.approx(0.5, rel=1e-4)
-    assert float(stale) != pytest.approx(float(fresh))
+    assert float(stale.total) != pytest.approx(float(fresh.total))
 
 
 @pytest.mark.slow

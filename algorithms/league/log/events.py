@@ -174,7 +174,7 @@ class EventLog:
         opened = self._handle.read(self._bytes)  # it is there, also when its name is gone
         data = b"".join(map(_line, self.events)) if self._keeps else opened
         kept = self.file.with_name(KEPT) if self.file.exists() else self.file
-        resume = f"`ludory league resume {self.file.parent}` continues from its last commit"
+        resume = f"`ludory train league --out {self.file.parent} --resume` continues from its last commit"
         if self.file.parent.exists() and hashlib.sha256(data).digest() == self._digest.digest():
             try:
                 with atomic_file(kept) as handle:
@@ -213,7 +213,7 @@ def read_events(folder: str | Path) -> list[LeagueEvent]:
     """
     file = Path(folder) / FILE
     if not file.exists():
-        raise DataError(f"{file}: no such file; `ludory league run --out {folder}` starts a league")
+        raise DataError(f"{file}: no such file; `ludory train league --out {folder}` starts a league")
     head = _read_head(
         file
     )  # first: a league that runs may write both in between, and the log is never older than its head

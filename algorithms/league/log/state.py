@@ -161,6 +161,10 @@ class LeagueState(Reducer):
     def _on_committed(self, seconds: float, **_: Any) -> None:
         self.seconds += seconds
 
+    def _on_resumed(self, games: str = "", **_: Any) -> None:
+        if games == "new":  # the running games of open matches could not be saved
+            self.open_matches = {}
+
     def _on_snapshot(self, player: str, id: str, file: str, sha256: str, **_: Any) -> None:
         parent = self.player(player)
         parent.copies, parent.steps_since_snapshot = parent.copies + 1, 0

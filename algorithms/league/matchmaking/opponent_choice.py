@@ -5,8 +5,7 @@ Every random decision of a league depends on its seed, a purpose and a number on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,23 +13,76 @@ from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError
 
-from .pfsp import (
-    Floats,
-    Weighting,
-    capped_weight,
-    hard_weight,
-    pfsp,
-    remove_monotonic_suffix,
-    uniform_weight,
-    variance_weight,
-)
+from .options import ROLES, RULES, Matchmaking, Rules
 
-Rules = Literal["paper", "pseudocode"]
+Floats = NDArray[np.float64]
+Weighting = Callable[[Floats], Floats]
+
+NO_WEIGHT = 1e-10
+"""If the weights have a smaller sum, all candidates are equally likely."""
+
+
+def variance_weight(rates: Floats) -> Floats:
+    """x(1 - x): opponents of similar strength."""
+    return rates * (1 - rates)
+
+
+def capped_weight(rates: Floats) -> Floats:
+    """min(1/2, 1 - x): all unbeaten opponents alike, the others less."""
+    return np.minimum(0.5, 1 - rates)
+
+
+def hard_weight(rates: Floats, p: float = 2.0) -> Floats:
+    """(1 - x)^p, p > 0: the opponents that win."""
+    return np.asarray((1 - rates) ** p, np.float64)
+
+
+def uniform_weight(rates: Floats) -> Floats:
+    """1: fictitious self-play without priorities."""
+    return np.ones_like(rates)
+
+
+def pfsp(win_rates: ArrayLike, weight: Weighting = hard_weight) -> Floats:
+    """Probability of each candidate.
+
+    Args:
+        win_rates: [n], own rate of points against each candidate, clipped to [0, 1].
+        weight: maps rates to weights.
+
+    Returns:
+        [n] with the sum 1; empty without candidates; uniform if the weights add up to less than 1e-10.
+
+    Raises:
+        OptionError: a rate is NaN, or the array is not one-dimensional.
+    """
+    rates = np.asarray(win_rates, np.float64)
+    if rates.ndim != 1 or np.isnan(rates).any():
+        raise OptionError(f"win_rates={win_rates!r}: must be numbers on one axis; use 0.5 where no game was played")
+    weights = weight(np.clip(rates, 0.0, 1.0))
+    total = weights.sum()
+    if total < NO_WEIGHT:
+        return np.full(len(rates), 1.0 / max(1, len(rates)))
+    return np.asarray(weights / total, np.float64)
+
+
+def remove_monotonic_suffix(win_rates: ArrayLike) -> int:
+    """How many of the oldest players remain without the newest ones against which the rates only fall.
+
+    The remaining players may be forgotten ones, against which the rate is lower than against a newer one.
+
+    Args:
+        win_rates: [n], own rates against past selves, oldest first.
+
+    Returns:
+        i + 1 for the largest i >= 1 with rates[i - 1] < rates[i]; 0 if there is none.
+    """
+    rates = np.asarray(win_rates, np.float64)
+    rises = np.flatnonzero(rates[:-1] < rates[1:])
+    return int(rises[-1]) + 2 if rises.size else 0
+
+
 BranchName = Literal["pfsp", "self_play", "past", "exploiters", "forgotten", "main", "curriculum", "no_history"]
 
-ROLES = ("main", "main_exploiter", "league_exploiter")
-"""Roles that learn; a frozen player has its parent's."""
-RULES = ("paper", "pseudocode")
 Purpose = Literal["opponent", "seats", "reset"]
 _PURPOSES: dict[Purpose, int] = {"opponent": 1, "seats": 2, "reset": 3}
 BRANCHES: dict[str, str] = {
@@ -44,43 +96,6 @@ BRANCHES: dict[str, str] = {
     "no_history": "an active player, because nothing is frozen yet",
 }
 """Why an opponent was drawn, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Matchmaking:
-    """Shares and thresholds; the defaults are the paper's."""
-
-    pfsp_share: float = 0.50
-    """Matches of a main against frozen players."""
-    self_play_share: float = 0.35
-    """Matches of a main against mains."""
-    verification_share: float = 0.15
-    """Matches of a main against exploiters and forgotten players."""
-    self_play_above: float = 0.3
-    """A main against which the rate is above this is played itself, otherwise its past."""
-    exploiters_below: float = 0.3
-    """Frozen main exploiters are played while the smallest rate against one is lower."""
-    forgotten_below: float = 0.7
-    """Forgotten mains are played while the smallest rate against one is lower."""
-    curriculum_below: float = 0.2
-    """Paper: a main exploiter with a lower rate against a main always plays that main's past."""
-    curriculum_share: float = 0.5
-    """Paper: otherwise it plays the past with this probability."""
-    curriculum_up_to: float = 0.1
-    """Pseudo-code: up to this rate a main exploiter plays the past, above it the main."""
-    anchors_in_pfsp: bool = False
-    """Anchors count as frozen players in "pfsp"."""
-    prioritised: bool = True
-    """False: all candidates of a branch are equally likely, to measure the value of priorities."""
-
-    def __post_init__(self) -> None:
-        shares = (self.pfsp_share, self.self_play_share, self.verification_share)
-        if min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
-            raise OptionError(
-                f"shares {shares}: of pfsp, self-play and verification; must be at least 0 with the sum 1"
-            )
-        if not 0 <= self.curriculum_share <= 1:
-            raise OptionError(f"curriculum_share={self.curriculum_share}: must be 0 to 1")
 
 
 class Branch(NamedTuple):

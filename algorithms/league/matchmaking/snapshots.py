@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,31 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from ludory.agents import wilson
 from ludory.errors import OptionError
 
-from .opponent_choice import ROLES, RULES, Rules, keyed_uniform
+from .opponent_choice import keyed_uniform
+from .options import ROLES, SnapshotRules
 
 Reason = Literal["strong", "steps"]
 
 # AlphaStar's: mains are never reset, main exploiters always, league exploiters with probability 1/4
 RESET_PROBABILITY = {"main": 0.0, "main_exploiter": 1.0, "league_exploiter": 0.25}
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotRules:
-    """When a player counts as strong, and after how many steps it is copied anyway."""
-
-    rules: Rules = "paper"
-    threshold: float = 0.7
-    """A player is strong if its smallest rate is above this."""
-    min_games: float = 50.0
-    """Decayed games that a strong player must have against each opponent."""
-    strength: Literal["rate", "wilson"] = "rate"
-    """What is compared: the rate itself, or the lower end of its 95 % Wilson interval (the smallest of many noisy rates is biased)."""
-
-    def __post_init__(self) -> None:
-        if self.rules not in RULES:
-            raise OptionError(f"rules={self.rules!r}: must be one of {', '.join(RULES)}")
-        if self.strength not in ("rate", "wilson"):
-            raise OptionError(f"strength={self.strength!r}: must be rate or wilson")
 
 
 class SnapshotDecision(NamedTuple):
@@ -46,11 +27,6 @@ class SnapshotDecision(NamedTuple):
     reason: Reason
     reset: bool
     """Drawn once, for the log and for the learner."""
-
-
-def default_unit(budget_steps: int) -> int:
-    """Agent steps in place of the paper's 2e9, for a budget of so many."""
-    return max(50_000, budget_steps // 64)
 
 
 def opponents_to_beat(role: str, roles: Sequence[str], frozen: ArrayLike, parent: ArrayLike) -> NDArray[np.int64]:

@@ -12,7 +12,6 @@ import numpy as np
 from ludory.agents import wilson
 from ludory.agents.evaluation.intervals import Z95
 from ludory.algorithms.league.exploitation import Exploitation
-from ludory.algorithms.league.metagame.alpha_rank import alpha_rank
 from ludory.algorithms.league.metagame.nash import Nash, saddle
 from ludory.algorithms.league.metagame.nash_averaging import (
     NashAveraging,
@@ -24,7 +23,7 @@ from ludory.algorithms.league.metagame.nash_averaging import (
     nash_conv,
     strongest_cycle,
 )
-from ludory.algorithms.league.metagame.ratings import BradleyTerry, bradley_terry
+from ludory.algorithms.league.metagame.ratings import BradleyTerry, alpha_rank, bradley_terry
 from ludory.errors import PluginError
 
 from .input import LeagueInput, ReportPlayer

@@ -16,17 +16,7 @@ from ludory.agents.texas42.expected_value.decision_value import DISTINCT_BELOW, 
 from ludory.agents.texas42.expected_value.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.play.choice import Question, question_of
 from ludory.agents.texas42.solver.solver import Solver
-from ludory.data.formats.texas42.eq_records import (
-    BINS,
-    FEATURES,
-    SLOTS,
-    TOKENS,
-    EqGame,
-    EqName,
-    empty_columns,
-    read_eq,
-    write_eq,
-)
+from ludory.data.formats.texas42 import eq_records
 from ludory.data.formats.texas42.names import LAST_SEED, Asked, decl_of, split_of
 from ludory.envs import Engine, hash_rows, make_engine
 from ludory.envs.texas42.start import seed_deal
@@ -88,32 +78,32 @@ class EqSettings:
         }
 
 
-def eq_names(seeds: range | None, start: int = 0) -> Iterator[EqName]:
+def eq_names(seeds: range | None, start: int = 0) -> Iterator[eq_records.EqName]:
     """Names of the files of `seeds`, in order; endless from `start` on without them."""
     for seed in seeds if seeds is not None else count(start):
         if seed > LAST_SEED:
             return
-        yield EqName(seed)
+        yield eq_records.EqName(seed)
 
 
-def make_eq(file: str | Path, name: EqName, settings: EqSettings, solver: Solver) -> int:
+def make_eq(file: str | Path, name: eq_records.EqName, settings: EqSettings, solver: Solver) -> int:
     """Play a deal and write its record; returns the number of decisions.
 
     Raises:
         OutputError: the file cannot be written.
     """
     game = record_game(name.seed, settings, solver)
-    write_eq(file, game)
+    eq_records.write_eq(file, game)
     return len(game.columns["seat"])
 
 
-def check_eq(file: Path, name: EqName, settings: EqSettings) -> None:
+def check_eq(file: Path, name: eq_records.EqName, settings: EqSettings) -> None:
     """Refuse a file that is damaged or was made otherwise.
 
     Raises:
         DataError: saying what was found and what to do.
     """
-    found = read_eq(file).header
+    found = eq_records.read_eq(file).header
     wanted = {key: value for key, value in settings.header().items() if key != "library_versions"} | {"seed": name.seed}
     for key, value in wanted.items():
         if found.get(key) != value:
@@ -122,13 +112,13 @@ def check_eq(file: Path, name: EqName, settings: EqSettings) -> None:
             )
 
 
-def record_game(seed: int, settings: EqSettings, solver: Solver) -> EqGame:
+def record_game(seed: int, settings: EqSettings, solver: Solver) -> eq_records.EqGame:
     """The 28 decisions of a deal; the same whatever else is recorded."""
     decl, hands = settings.decl(seed), seed_deal(seed)
     deal = [tile for hand in hands for tile in hand]
     engine = make_engine("Texas42Play-v0", 1, observation="transcript")
     engine.reset(options={"deal": deal, "decl": decl, "bid": settings.bid, "bidder": 0, "leader": 0})
-    columns = empty_columns()
+    columns = eq_records.empty_columns()
     columns["game_idx"][:], columns["train_mask"][:] = seed, split_of(seed) == "train"
     columns["bid"][:] = settings.bid
     draw = np.random.default_rng([settings.sampler_seed, seed, 1])
@@ -141,7 +131,7 @@ def record_game(seed: int, settings: EqSettings, solver: Solver) -> EqGame:
         _write(columns, decision, engine, question, value, taken, hands[question.seat])
         engine.step(np.array([value.tiles[taken.place]]))
     header = {"seed": seed, "decl_id": decl, "deal": deal, "leader": 0, "bidder": 0} | settings.header()
-    return EqGame(header, columns)
+    return eq_records.EqGame(header, columns)
 
 
 def _greedy(value: DecisionValue, objective: Objective) -> int:
@@ -165,11 +155,11 @@ def _write(
     seen = engine.observe()[0]
     deviation = np.sqrt(value.variance)
     density = value.density()
-    assert density.shape[1] == BINS
-    assert len(dealt) == SLOTS
+    assert density.shape[1] == eq_records.BINS
+    assert len(dealt) == eq_records.SLOTS
     row: dict[str, Any] = {
         "transcript_lengths": int(seen[0]),
-        "transcript_tokens": seen[1:].reshape(TOKENS, FEATURES),
+        "transcript_tokens": seen[1:].reshape(eq_records.TOKENS, eq_records.FEATURES),
         "action_taken": slots[taken.place],
         "u_mean": deviation.mean(),
         "u_max": deviation.max(),

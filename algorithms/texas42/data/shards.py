@@ -1,4 +1,4 @@
-"""Write shards: tabulate a deal, list its states, write them with their values; and prove that a shard is right."""
+"""Write shards: tabulate a deal, list its states, write them with their values; prove that a shard is right; P(make) of hands as files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.texas42.bidding.make_probability import Chances, double_dummy, rollout
 from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.agents.texas42.solver.states import root
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.data import Problem
+from ludory.data.formats.texas42.bid_tables import BidName, BidTable, write_bids
 from ludory.data.formats.texas42.names import LAST_SEED, Asked, ShardName, decl_of
 from ludory.data.formats.texas42.shards import StateRows, read_shard, shard_info, write_shard
-from ludory.envs.texas42.tiles import mask_of
+from ludory.envs import hash_rows
+from ludory.envs.texas42.start import seed_deal
+from ludory.envs.texas42.tiles import TILE_NAMES, mask_of
 from ludory.errors import DataError
 
 ROOT = root(0)
@@ -100,3 +104,24 @@ def _check_root(file: str, name: ShardName, value: int, q: NDArray[np.int8]) -> 
                 f"V {wanted[0]}, q {wanted[1]}, for the deal that the name says",
             )
         )
+
+
+def make_bids(file: str | Path, name: BidName) -> int:
+    """Find the chances of a hand and write them; returns the number of hands, 1.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    hand, found = seed_deal(name.seed)[0], chances_of(name)
+    names = ",".join(TILE_NAMES[tile] for tile in hand)
+    figures = np.stack([found.p, found.low, found.high]).astype(np.float32)
+    write_bids(file, name, BidTable(names, found.player, found.points, figures))
+    return 1
+
+
+def chances_of(name: BidName) -> Chances:
+    """Of the hand of `name`; draws depend on its seed, the declaration and the sampler's seed."""
+    hand, key = mask_of(seed_deal(name.seed)[0]), int(hash_rows(name.sampler_seed, name.seed))
+    if name.mode == "double_dummy":
+        return double_dummy(hand, name.samples, key)
+    return rollout(hand, name.samples, key, worlds=name.worlds)

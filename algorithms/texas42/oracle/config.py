@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from tyro.conf import arg
-
 from ludory.algorithms import SupervisedConfig
+from ludory.arguments import Arg
 from ludory.limits import Below, NonNegativeFloat, OneOf, PositiveFloat, PositiveInt
 
 LossMode = Literal["qvalue", "policy"]
@@ -26,13 +25,13 @@ class Texas42OracleConfig(SupervisedConfig):
         "--no-wandb": "it is off; leave it out",
         "--fast-dev-run": "type `ludory bench texas42-network minute`",
     }
-    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 3e-4
+    learning_rate: Annotated[PositiveFloat, Arg(aliases=("--lr",))] = 3e-4
     """Step size of AdamW after warming up."""
     warmup: Annotated[float, Below(0, 1)] = 0.02
     """Share of all samples in which the step size rises from 0."""
     final_learning_rate: NonNegativeFloat | None = 0.0
     """Step size at the end, approached along a half cosine; none: it stays."""
-    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 20
+    num_epochs: Annotated[PositiveInt, Arg(aliases=("--epochs",))] = 20
     """Passes over the training data."""
     batch_size: PositiveInt = 512
     """Decisions per gradient step (and device)."""

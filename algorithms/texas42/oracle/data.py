@@ -1,7 +1,8 @@
-"""`OracleData`: states with exact values, from labels or shards, every decision of a hand alike."""
+"""`OracleData`: states with exact values, from labels or shards, every decision of a hand alike; also as NumPy files for other programs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ludory.agents.texas42.play.greedy import greedy_tiles
-from ludory.agents.texas42.play.tokens import tokenise
+from ludory.agents.texas42.play.tokens import FEATURES, TOKENS, tokenise
+from ludory.atomic import atomic_file
 from ludory.data.formats.texas42.labels import is_labels, read_labels
 from ludory.data.formats.texas42.names import Split, split_of
 from ludory.data.formats.texas42.shards import read_shard, shard_info
-from ludory.errors import DataError
+from ludory.errors import DataError, OutputError
 
 FORCED, LAST = 24, 28
 """The first decision of the last trick, in which nobody has a choice; the end of the hand."""
@@ -193,3 +195,45 @@ def stored_batches(data: OracleData, size: int, tokens_version: int) -> Iterator
     for start in range(0, len(data.state), size):
         rows = np.arange(start, min(start + size, len(data.state)))
         yield to_batch(data.rows(rows), weights[rows], tokens_version)
+
+
+CHUNK = 50_000
+
+
+def write_tokens(data: OracleData, folder: str | Path, split: Split, version: int) -> int:
+    """Write tokens.npy, masks.npy, players.npy, legal.npy, qvals.npy (Team 0's side), values.npy, targets.npy (first best tile), decisions.npy,
+    decls.npy and manifest.json to `folder`/`split`; returns the number of states.
+
+    Raises:
+        OutputError: there are tokens already, or the folder cannot be written to.
+    """  # noqa: D205
+    place, n = Path(folder) / split, len(data.state)
+    if (place / MANIFEST).exists():
+        raise OutputError(f"{place / MANIFEST} exists; name another folder with --out")
+    tokens, masks = np.empty((n, TOKENS, FEATURES), np.int8), np.empty((n, TOKENS), bool)
+    players = np.empty(n, np.int8)
+    for start in range(0, n, CHUNK):
+        rows = np.arange(start, min(start + CHUNK, n))
+        part = data.rows(rows)
+        tokens[rows], masks[rows], players[rows] = tokenise(part.deal, part.decl, part.state, version)
+    legal = data.q != -128
+    signed = np.where(legal, data.q * np.where(players % 2 == 0, 1, -1)[:, None], -999)
+    arrays = {
+        "tokens": tokens,
+        "masks": masks,
+        "players": players,
+        "legal": legal,
+        "qvals": data.q,
+        "values": data.value,
+        "targets": signed.argmax(axis=1).astype(np.int8),
+        "decisions": data.decision.astype(np.int8),
+        "decls": data.decl,
+    }
+    for name, array in arrays.items():
+        with atomic_file(place / f"{name}.npy") as handle:
+            np.save(handle, array)
+    shapes = {name: {"dtype": str(array.dtype), "shape": array.shape} for name, array in arrays.items()}
+    manifest = {"format": "ludory texas42 tokens 1", "tokens": version, "split": split, "states": n, "arrays": shapes}
+    with atomic_file(place / MANIFEST, "w") as handle:
+        handle.write(json.dumps(manifest, indent=2) + "\n")
+    return n

@@ -48,7 +48,7 @@ class OracleFlywheelConfig:
     """
 
     start: str
-    """Checkpoint of `ludory texas42 train` to begin with."""
+    """Checkpoint of `ludory train texas42_oracle` to begin with."""
     deals: int = 500
     """New seeds of the training split each turn, a multiple of 50."""
     start_seed: int = 0

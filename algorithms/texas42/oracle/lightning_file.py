@@ -62,7 +62,7 @@ def to_lightning(model: Texas42Oracle) -> dict[str, Any]:
         data = f" --data {as_typed(model.config.dataset)}" if model.config.dataset else ""
         raise OptionError(
             f"this network reads tokens of version {network.tokens_version}, which count seats from the mover; the first pipeline has version 1 "
-            f"only, and its program would read wrong values from these weights. Train one for it: `ludory texas42 train --policy "
+            f"only, and its program would read wrong values from these weights. Train one for it: `ludory train texas42_oracle --policy "
             f'"domino({layers})"{data} --out runs/net-tokens1.ludory`; or write this one as ONNX: --out net.onnx'
         )
     sizes = {"embed_dim": "width", "n_heads": "num_heads", "n_layers": "num_layers", "ff_dim": "feedforward"}

@@ -33,8 +33,7 @@ from ludory.envs.texas42.state import MADE, NOT_OVER
 from ludory.envs.texas42.tiles import STRAIGHT, TILES
 from ludory.errors import CheckpointError
 
-from .examples import MOST
-from .fit import TileNetwork
+from .fit import MOST, TileNetwork
 
 HIGHER_BIDS = 0.2
 """Share of the contracts that are for 31 to 42 points instead of 30."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tyro.conf import arg
-
 from ludory.algorithms import SupervisedConfig
+from ludory.arguments import Arg
 from ludory.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 
 
@@ -15,11 +14,11 @@ from ludory.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 class Texas42StudentConfig(SupervisedConfig):
     """Learning E[Q] of Texas 42; `dataset` is a folder of records of `ludory texas42 eq` with train/ and val/ in it."""
 
-    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 3e-4
+    learning_rate: Annotated[PositiveFloat, Arg(aliases=("--lr",))] = 3e-4
     """Step size of AdamW."""
     final_learning_rate: float | None = 0.0
     """Step size at the end of the last epoch, approached linearly; none: it stays."""
-    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 20
+    num_epochs: Annotated[PositiveInt, Arg(aliases=("--epochs",))] = 20
     """Passes over the training data."""
     batch_size: PositiveInt = 256
     """Decisions per gradient step (and device)."""

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from support.golden_league import ROLE, league_cases
 
-from ludory.algorithms.league.matchmaking.opponent_choice import (
-    RULES,
-    Matchmaking,
-    draw_opponent,
-    opponent_branches,
-)
+from ludory.algorithms.league.matchmaking.opponent_choice import draw_opponent, opponent_branches
+from ludory.algorithms.league.matchmaking.options import RULES, Matchmaking
 from ludory.errors import OptionError
 
 CASES = {name: case for name, case in league_cases("matchmaking").items() if "kind" in case}

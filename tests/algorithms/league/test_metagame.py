@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden_league import league_cases
 
-from ludory.algorithms.league.metagame.alpha_rank import alpha_rank
 from ludory.algorithms.league.metagame.nash import saddle
 from ludory.algorithms.league.metagame.nash_averaging import (
     cyclic_share,
@@ -23,6 +22,7 @@ from ludory.algorithms.league.metagame.nash_averaging import (
     nash_conv,
     strongest_cycle,
 )
+from ludory.algorithms.league.metagame.ratings import alpha_rank
 from ludory.errors import OptionError, PluginError
 
 ALL = league_cases("metagame")
@@ -87,7 +87,7 @@ def test_relative_population_performance(name):
 
 
 @given(coarse_games())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_an_equilibrium_gives_no_player_a_reason_to_leave(rates):
     found = nash(rates)
     assert found.mixture.sum() == pytest.approx(1)
@@ -95,7 +95,7 @@ def test_an_equilibrium_gives_no_player_a_reason_to_leave(rates):
 
 
 @given(coarse_games())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_a_copy_of_a_player_changes_nothing_for_the_others(rates):
     """What one LP alone does not give: the copy shares the mass of its original, and nobody else's changes."""
     order = [*range(len(rates)), 0]
@@ -189,7 +189,6 @@ def test_nothing_optional_is_imported_before_it_is_needed():
         "matchmaking.snapshots",
         "metagame.ratings",
         "metagame.nash_averaging",
-        "metagame.alpha_rank",
         "report.files",
         "report.page",
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_league import league_cases
 
-from ludory.algorithms.league.matchmaking.pfsp import (
+from ludory.algorithms.league.matchmaking.opponent_choice import (
     capped_weight,
     hard_weight,
     pfsp,

@@ -193,7 +193,7 @@ def test_the_second_process_is_refused(folder: Path) -> None:
 
 
 def test_a_new_league_does_not_append_to_an_old_one(folder: Path, unkilled: League) -> None:
-    with pytest.raises(OutputError, match="holds a league; `ludory league resume"):
+    with pytest.raises(OutputError, match="holds a league; `ludory train league"):
         start_league(small_config(folder), unkilled.folder)
 
 
@@ -255,7 +255,7 @@ def test_a_league_killed_in_its_first_second_begins_again(
         volatile = ("seconds", "sha256")
         return [(e.type, {k: v for k, v in e.body.items() if k not in volatile}) for e in logged(league)]
 
-    for again in range(2):  # by `league run`, also over what the first left
+    for again in range(2):  # by `start_league`, also over what the first left
         with monkeypatch.context() as patch:
             patch.setattr(League, "begin", killed)
             with pytest.raises(KeyboardInterrupt):
@@ -268,7 +268,7 @@ def test_a_league_killed_in_its_first_second_begins_again(
     empty = folder / "empty"
     empty.mkdir()
     (empty / FILE).touch()
-    with pytest.raises(DataError, match="run the same `ludory league run"):
+    with pytest.raises(DataError, match="run the same `ludory train league"):
         resume_league(empty)
     monkeypatch.setattr(League, "begin", lambda league: None)
     with start_league(small_config(folder), empty) as league:

@@ -127,6 +127,7 @@ def test_the_rewarded_step_is_a_valid_step(folder: Path) -> None:
     assert rollout.terminated[rollout.rewards != 0].all()
 
 
+@pytest.mark.plain
 def test_unused_heads_are_marked(folder: Path) -> None:
     made, _ = learner(folder, "me")
     rollout, _ = made.algorithm.sampler.collect(made.policy, 50, made.algorithm.generator)

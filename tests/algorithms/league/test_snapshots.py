@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from support.golden_league import ROLE, league_cases
 
+from ludory.algorithms.league.matchmaking.options import SnapshotRules, default_unit
 from ludory.algorithms.league.matchmaking.snapshots import (
-    SnapshotRules,
     decide,
-    default_unit,
     opponents_to_beat,
     smallest_rate,
     snapshot_reason,

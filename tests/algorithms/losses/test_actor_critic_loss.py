@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps
-from ludory.algorithms.losses.weights import LossWeights
+from ludory.algorithms.vtrace.config import LossWeights
+from ludory.algorithms.vtrace.loss import actor_critic_loss
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "returns" / "loss.npz"
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.algorithms.bc.loss import imitation_loss
-from ludory.algorithms.bc.scores import (
+from ludory.algorithms.bc.loss import (
     count_actions,
     full_tally,
+    imitation_loss,
     means,
     prior_scores,
     score,

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps, close_holes, gae, td_lambda, upgo, vtrace
-from ludory.algorithms.losses.weights import LossWeights
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sampling.rollout import Rollout
 from ludory.algorithms.vtrace import VTrace
+from ludory.algorithms.vtrace.config import LossWeights
+from ludory.algorithms.vtrace.loss import actor_critic_loss
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "returns" / "returns.npz"
 EXACT = {"rtol": 0, "atol": 1e-10}
@@ -119,7 +119,7 @@ def played(steps: Steps, decided: torch.Tensor, b: int) -> list[tuple[int, float
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 4), st.sampled_from([0.0, 0.9, 1.0]))
 def test_advantages_are_those_of_a_walk_from_decision_to_decision(seed, length, columns, lam):
     steps, decided = random_steps(seed, length, columns)
@@ -134,7 +134,7 @@ def test_advantages_are_those_of_a_walk_from_decision_to_decision(seed, length, 
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(1, 30))
 def test_a_column_without_holes_comes_back_bit_for_bit_beside_one_with_holes(seed, length):
     steps, decided = random_steps(seed, length, 3)

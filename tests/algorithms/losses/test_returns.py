@@ -105,7 +105,7 @@ def example(seed: int, steps: int, columns: int) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(array) for name, array in (numbers | flags).items()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 5), st.sampled_from([0.0, 0.9, 1.0]), st.floats(0, 1))
 def test_gae_equals_the_loop(seed, steps, columns, gamma, lam):
     data = example(seed, steps, columns)
@@ -144,7 +144,7 @@ def test_affine_scan_solves_its_recurrence(steps):
     torch.testing.assert_close(x, b + k * after, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 4), st.floats(0, 1), st.floats(0, 1))
 def test_on_policy_vtrace_is_td_lambda_and_gae_plus_values(seed, steps, columns, gamma, lam):
     data = Steps(**example(seed, steps, columns))
@@ -156,7 +156,7 @@ def test_on_policy_vtrace_is_td_lambda_and_gae_plus_values(seed, steps, columns,
         torch.testing.assert_close(same[data.valid], returns[data.valid], rtol=0, atol=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 30))
 def test_one_step_is_td_zero_and_many_steps_are_monte_carlo(seed, steps):
     data = Steps(**example(seed, steps, 3))
@@ -167,7 +167,7 @@ def test_one_step_is_td_zero_and_many_steps_are_monte_carlo(seed, steps):
         torch.testing.assert_close(one[data.valid], other[data.valid], rtol=0, atol=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(2, 30))
 def test_nothing_in_invalid_rows_matters(seed, steps):
     data = Steps(**example(seed, steps, 3))

@@ -103,7 +103,7 @@ FRACTION = st.sampled_from([0.0, 0.5, 0.97, 1.0])
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 10_000),
     length=st.integers(1, 40),

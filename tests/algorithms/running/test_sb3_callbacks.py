@@ -41,6 +41,7 @@ def games(game, count=4):
 def test_evaluation_logs_keeps_the_best_model_and_its_numbers(kind, callback, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", EncodingWarning)  # of the logger of Stable-Baselines3
         if callback is sb3.EvalCallback:  # it knows no masks
             warnings.filterwarnings("ignore", message=".*(is not legal; legal: |predict without action_masks=)")
         evaluation = callback(

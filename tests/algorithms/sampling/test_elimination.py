@@ -99,7 +99,7 @@ def ppo_gradient(model, rollout):
 
 
 def vtrace_gradient(model, rollout):
-    loss, _ = model._loss(rollout, outputs_in_time(model.policy, rollout, SEATS))
+    loss = model._loss(rollout, outputs_in_time(model.policy, rollout, SEATS)).total
     return torch.autograd.grad(loss, model.policy.parameters())
 
 

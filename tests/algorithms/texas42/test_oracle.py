@@ -550,7 +550,7 @@ def test_a_checkpoint_of_the_first_pipeline_says_what_the_network_says(golden, t
     assert main(["texas42", "export", str(file), "--out", str(tmp_path / "two.pt")]) == 2
     said = capsys.readouterr().err
     assert "tokens of version 2" in said
-    assert '`ludory texas42 train --policy "domino(' in said
+    assert '`ludory train texas42_oracle --policy "domino(' in said
     assert "num_layers=1" in said
     assert "tokens=1)" in said
     assert not (tmp_path / "two.pt").exists()

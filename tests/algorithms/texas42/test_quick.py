@@ -11,9 +11,9 @@ from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import standard_contracts
 from ludory.agents.texas42.play import fast_policy
 from ludory.agents.texas42.play.fast_policy import FILE, OF_PIMC, read_weights
-from ludory.algorithms.texas42.quick import examples, self_play
-from ludory.algorithms.texas42.quick.examples import gather_examples, play_examples
-from ludory.algorithms.texas42.quick.fit import fit, write_weights
+from ludory.algorithms.texas42.quick import fit as module
+from ludory.algorithms.texas42.quick import self_play
+from ludory.algorithms.texas42.quick.fit import MOST, fit, gather_examples, play_examples, write_weights
 from ludory.cli.texas42.fits import quick
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import CheckpointError, DataError, OptionError, UnknownIdError
@@ -35,10 +35,10 @@ def game():
 def test_examples_are_decisions_with_a_choice(played):
     assert (played.number > 1).all()
     assert (played.chosen < played.number).all()
-    assert played.features.shape[1:] == (examples.MOST, fast_policy.FEATURES)
+    assert played.features.shape[1:] == (MOST, fast_policy.FEATURES)
     assert set(np.unique(played.deal)) <= set(range(40))
     assert len(played.hand) == len(played.decl) == 40
-    beyond = np.arange(examples.MOST) >= played.number[:, None]
+    beyond = np.arange(MOST) >= played.number[:, None]
     assert (played.features[beyond] == 0).all()
 
 
@@ -60,7 +60,7 @@ def test_a_fit_tells_better_than_chance_what_is_played():
 
 @pytest.mark.slow
 def test_examples_that_are_no_whole_numbers_are_refused(tmp_path, played, monkeypatch):
-    monkeypatch.setattr(examples, "CHUNK", len(played.hand))
+    monkeypatch.setattr(module, "CHUNK", len(played.hand))
     (tmp_path / "player.json").write_text(json.dumps({"player": "random"}))
     np.savez(tmp_path / "deals_00000000.npz", **played._replace(number=played.number.astype("U3"))._asdict())
     with pytest.raises(DataError, match="arrays do not fit each other"):
@@ -69,7 +69,7 @@ def test_examples_that_are_no_whole_numbers_are_refused(tmp_path, played, monkey
 
 @pytest.mark.slow
 def test_a_folder_is_of_one_player(tmp_path, monkeypatch):
-    monkeypatch.setattr(examples, "CHUNK", 10)
+    monkeypatch.setattr(module, "CHUNK", 10)
     first = gather_examples(tmp_path, 20, PLAYER)
     again = gather_examples(tmp_path, 10, PLAYER)
     assert (again.chosen == first.chosen[: len(again.chosen)]).all()

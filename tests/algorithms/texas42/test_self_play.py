@@ -9,7 +9,7 @@ import pytest
 
 from ludory.agents.texas42.play.fast_policy import OF_PIMC, SCALE
 from ludory.agents.texas42.play.tile_features import FEATURE_NAMES
-from ludory.algorithms.texas42.quick.examples import MOST
+from ludory.algorithms.texas42.quick.fit import MOST
 from ludory.algorithms.texas42.quick.self_play import SelfPlay, learn, play
 from ludory.envs.chance import hash_rows
 from ludory.errors import CheckpointError

@@ -14,8 +14,7 @@ from ludory.agents.texas42.expected_value.decision_value import WorldSampling
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.algorithms.texas42.data.eq import EqSettings, record_game
 from ludory.algorithms.texas42.student import Texas42Student
-from ludory.algorithms.texas42.student.data import batches, read_split
-from ludory.algorithms.texas42.student.module import no_tally, score_student, scores, tally
+from ludory.algorithms.texas42.student.student import batches, no_tally, read_split, score_student, scores, tally
 from ludory.cli import main
 from ludory.data.formats.texas42.eq_records import EqName, read_eq, write_eq
 from ludory.envs.make import make_engine, make_game

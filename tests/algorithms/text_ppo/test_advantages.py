@@ -111,7 +111,7 @@ def written(columns: TokenColumns, b: int) -> tuple[list[int], list[float]]:
     return rows, paid
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(episodes(), st.floats(0, 1), st.floats(0, 1))
 def test_token_gae_is_a_loop_over_what_was_written(columns, gamma, lam):
     found = token_gae(columns, gamma=gamma, lam=lam).advantages
@@ -125,7 +125,7 @@ def test_token_gae_is_a_loop_over_what_was_written(columns, gamma, lam):
             assert found[row, b] == pytest.approx(trace, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(episodes(), st.booleans(), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_bilevel_gae_is_two_loops(columns, ragen, gamma_turn, lam_turn, gamma, lam):
     form = bilevel_gae_ragen if ragen else bilevel_gae

@@ -209,6 +209,7 @@ def vllm(monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 def test_generation_and_evaluation_sample_with_the_backend_and_give_its_memory_back(vllm, tmp_path):
     model = small()
     play = dataclasses.replace(PLAY, policy="model", max_new_tokens=8, backend="vllm")

@@ -23,7 +23,7 @@ def test_one_step_is_made_and_the_whole_is_estimated(monkeypatch: pytest.MonkeyP
     found = dry_run(read_config("spa/_2_sokoban"))
     assert found.layers == 3
     assert found.whole.total > found.step.total > 0
-    assert found.peak > found.step.weights
+    assert found.peak is None or found.peak > found.step.weights, "Windows does not tell"
     assert [line.split(",")[0].split(":")[0] for line in found.lines()] == [
         "0.5b",
         "whole configuration",

@@ -15,7 +15,8 @@ from ludory.algorithms.world_model import files
 from ludory.algorithms.world_model import generate as module
 from ludory.algorithms.world_model.config import GenerateConfig, TextConfig
 from ludory.algorithms.world_model.generate import generate, held_out, why_dropped
-from ludory.algorithms.world_model.tiny import TinyConfig, new_model, training_rooms
+from ludory.algorithms.world_model.scripted import new_model
+from ludory.benchmarks.text_games.tiny_run import TinyConfig, training_rooms
 from ludory.cluster.workers import InProcess
 from ludory.errors import DataError, OptionError, OutputError
 
@@ -101,7 +102,7 @@ def test_a_run_killed_at_any_point_makes_the_same_files(model, made, tmp_path, m
         folder = tmp_path / str(place)
         with monkeypatch.context() as patched:
             for name in ("write_table", "write_meta"):
-                patched.setattr(module, name, dying(getattr(files, name)))
+                patched.setattr(files, name, dying(getattr(files, name)))
             if place:
                 with pytest.raises(KilledError):
                     generate(model, COMPACT, SMALL, folder)
@@ -182,7 +183,7 @@ def test_the_split_is_by_room_alone():
 @pytest.mark.parametrize("game", ["FrozenLakeFirm-v0", "Sudoku4-v0"])
 def test_words_and_lengths_of_the_small_model_fit_other_games(game, tmp_path):
     sizes = TinyConfig(env=game)
-    model = new_model(sizes, 0, hidden=16, layers=1, heads=2)
+    model = new_model(sizes.text, 0, hidden=16, layers=1, heads=2)
     config = GenerateConfig(policy="solver", batches=1, groups=8, group_size=1, split=None)
     assert generate(model, sizes.text, config, tmp_path / "data").counts["success"] == 1
     ids, spans = columns(tmp_path / "data" / files.TRAIN, "input_ids", "spans")

@@ -25,7 +25,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def row():
-    from ludory.agents.language.tokenizers import character_tokenizer
+    from ludory.agents.language.small_model import character_tokenizer
 
     tokenizer = character_tokenizer()
     prompt = CodesOf(tokenizer).encode(PROMPT)

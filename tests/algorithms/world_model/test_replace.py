@@ -21,14 +21,14 @@ PROSE = (
 
 @pytest.fixture(scope="module")
 def words():
-    from ludory.agents.language.tokenizers import word_tokenizer
+    from ludory.agents.language.small_model import word_tokenizer
 
     return word_tokenizer()
 
 
 @pytest.fixture(scope="module")
 def characters():
-    from ludory.agents.language.tokenizers import character_tokenizer
+    from ludory.agents.language.small_model import character_tokenizer
 
     return character_tokenizer()
 

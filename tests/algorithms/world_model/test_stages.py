@@ -8,7 +8,6 @@ import json
 import numpy as np
 import pytest
 
-from ludory.algorithms.world_model import tiny as module
 from ludory.algorithms.world_model.config import EvalConfig, SpaConfig, TextConfig, from_fields
 from ludory.algorithms.world_model.evaluation import (
     Evaluation,
@@ -19,8 +18,9 @@ from ludory.algorithms.world_model.evaluation import (
     evaluation_lines,
 )
 from ludory.algorithms.world_model.pipeline import baseline, run, seen_rooms
-from ludory.algorithms.world_model.scripted import learn_form
-from ludory.algorithms.world_model.tiny import TinyConfig, TinyRun, new_model
+from ludory.algorithms.world_model.scripted import learn_form, new_model
+from ludory.benchmarks.text_games import tiny_run as module
+from ludory.benchmarks.text_games.tiny_run import TinyConfig, TinyRun
 
 pytest.importorskip("transformers")
 
@@ -44,7 +44,7 @@ SIZES = TinyConfig(
 
 @pytest.fixture(scope="module")
 def formed():
-    model = new_model(SIZES, 1, hidden=32, layers=2, heads=2)
+    model = new_model(SIZES.text, 1, hidden=32, layers=2, heads=2)
     learn_form(model, COMPACT, steps=350, batch_size=24, learning_rate=5e-3, episodes=96, seed=1)
     return model
 
@@ -93,7 +93,7 @@ def test_the_small_experiment_goes_on_after_kills_to_the_same_figures(formed, tm
     class KilledError(Exception):
         pass
 
-    monkeypatch.setattr(module, "new_model", lambda config, seed: copy.deepcopy(formed))
+    monkeypatch.setattr(module, "new_model", lambda text, seed: copy.deepcopy(formed))
     monkeypatch.setattr(module, "learn_form", lambda *arguments, **named: 0.0)
     lines = []
     whole = TinyRun(SIZES, 1, tmp_path / "whole", lines.append).run()

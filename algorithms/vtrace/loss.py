@@ -16,9 +16,9 @@ from torch import Tensor
 from ludory.agents.networks.fast.head_terms import head_terms
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
-from .returns import Steps, close_holes
-from .targets import ActorCriticTargets, actor_critic_targets
-from .weights import LossWeights
+from ..losses.returns import Steps, close_holes
+from ..losses.targets import ActorCriticTargets, actor_critic_targets
+from .config import LossWeights
 
 
 class ActorCriticLoss(NamedTuple):
@@ -46,6 +46,7 @@ def actor_critic_loss(
     groups: Sequence[Sequence[int]] | str = "split",
     decided: Tensor | None = None,
     discount_per: str = "decision",
+    rows: int | None = None,
 ) -> ActorCriticLoss:
     """The loss of a batch of sequences; targets are under stop-gradient.
 
@@ -61,6 +62,7 @@ def actor_critic_loss(
         groups: "joint", "split", or a partition of the heads.
         decided: [T, B] bool, False where a seat waited, which has no loss; None: every valid row is a decision.
         discount_per: what the discount counts, "decision" or "step"; see `returns.close_holes`.
+        rows: decisions that means are over, where these sequences are a part of a batch; None: those of these sequences.
 
     Raises:
         ValueError: no valid row, a partition that leaves out or repeats a head, or as the functions of `returns`.
@@ -70,7 +72,7 @@ def actor_critic_loss(
     heads = len(policy.sizes)
     valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid
     valid = valid if decided is None else valid & decided
-    rows = int(valid.sum())
+    rows = int(valid.sum()) if rows is None else rows
     if not rows:
         raise ValueError("a batch without valid rows has no loss; skip it")
     partition = _partition(groups, heads)

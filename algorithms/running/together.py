@@ -1,0 +1,156 @@
+"""`together`: several processes learn as one, each on a device of its own; the others do what the first one says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ludory.algorithms.sampling.ranked import END, RankedSampler
+from ludory.algorithms.sampling.shares import Share, shares_of
+from ludory.child_processes import begin_child, start_child
+from ludory.envs.make import NamedGame
+from ludory.errors import LostWorkerError, LudoryError, OptionError
+
+from .ranks import Ranks
+
+if TYPE_CHECKING:
+    from ludory.algorithms.algorithm import Algorithm
+
+CORES = "LUDORY_NUM_THREADS"
+
+
+def check_devices(learner: Algorithm, size: int) -> None:
+    """Check that `size` processes can learn together.
+
+    Raises:
+        OptionError: naming what stands in the way.
+    """
+    there = torch.cuda.device_count()
+    learner.game.need(f"devices={size}", "saves")
+    if learner.device.type == "cuda" and (learner.device.index or size > there):
+        raise OptionError(
+            f"devices={size} on {learner.config.device!r}: must be device='cuda' and 1 to {there} devices"
+        )
+
+
+@contextmanager
+def together(learner: Algorithm, size: int) -> Iterator[None]:
+    """Within it `size` processes learn: this one, and others that have its state.
+
+    Each plays its share of the games and computes its part of every gradient. Apart from the order of sums the numbers are those of one
+    process; so are checkpoints, which can be resumed with another number.
+
+    Raises:
+        LostWorkerError: another process is gone.
+    """
+    import cloudpickle
+
+    check_devices(learner, size)
+    before = os.environ.get(CORES)
+    threads = str(max(1, int(before or os.cpu_count() or 1) // size))
+    with TemporaryDirectory(prefix="ludory-ranks-") as folder:
+        learner.save(Path(folder) / "learner")
+        loss = vars(learner).get("loss")
+        what = cloudpickle.dumps((type(learner), NamedGame.of(learner.game), loss))
+        started = [_start(rank, size, folder, what, learner.device.type, threads) for rank in range(1, size)]
+        try:
+            for process, pipe in started:
+                _wait_for(process, pipe)
+            os.environ[CORES] = threads
+            ranks = Ranks(0, size, str(Path(folder) / "meeting"))
+            with _sharing(learner, ranks) as sampler:
+                sampler.order = lambda: _order(learner)
+                yield
+                sampler.settle()
+                ranks.said(END)
+            for process, _ in started:
+                process.join()
+        finally:
+            for process, _ in started:
+                process.kill()
+            if before is None:
+                os.environ.pop(CORES, None)
+            else:
+                os.environ[CORES] = before
+
+
+@contextmanager
+def _sharing(learner: Algorithm, ranks: Ranks) -> Iterator[RankedSampler]:
+    """Within it, `learner` plays its share of the games and learns from its part of every minibatch."""
+    inner, config = learner.sampler, learner.config
+    first, last = list(shares_of(config.num_envs, ranks.size))[ranks.rank]
+    share = Share(NamedGame.of(learner.game), learner.policy_spec, config, first, last, None)
+    learner.ranks, learner.sampler = ranks, RankedSampler(inner, ranks, share, str(learner.device))
+    try:
+        yield learner.sampler
+    finally:
+        learner.ranks, learner.sampler = None, inner
+        ranks.close()
+
+
+def _order(learner: Algorithm) -> tuple[Any, ...]:
+    """What another process needs to know to begin an iteration as this one does."""
+    return learner.num_timesteps, learner._total_timesteps, learner.time_share, learner.generator.get_state()
+
+
+def _start(rank: int, size: int, folder: str, what: bytes, device: str, threads: str) -> tuple[BaseProcess, Connection]:
+    here, there = Pipe(duplex=False)
+    process = start_child(_follow, rank, size, folder, what, device, threads, there, name=f"ludory-rank-{rank}")
+    there.close()
+    return process, here
+
+
+def _wait_for(process: BaseProcess, pipe: Connection) -> None:
+    """Wait until another process is ready."""
+    wait([pipe, process.sentinel])
+    try:
+        failed = pipe.recv()
+    except EOFError:
+        failed = f"it ended with exit code {process.exitcode}"
+    if failed:
+        raise LostWorkerError(f"{process.name} could not begin: {failed}")
+
+
+def _follow(rank: int, size: int, folder: str, what: bytes, device: str, threads: str, pipe: Connection) -> None:
+    """Another process than the first one: do what it says."""
+    import cloudpickle
+
+    begin_child()
+    os.environ[CORES] = threads
+    try:
+        kind, game, loss = cloudpickle.loads(what)
+        if device == "cuda":
+            torch.cuda.set_device(rank)
+            device = f"cuda:{rank}"
+        learner: Algorithm = kind.load(Path(folder) / "learner", game.make(), device=device)
+        if loss is not None:
+            learner.loss = loss  # type: ignore[attr-defined]
+    except (LudoryError, ImportError, AttributeError) as error:
+        pipe.send(f"{type(error).__name__}: {error}")
+        return
+    pipe.send("")
+    pipe.close()
+
+    def on_step() -> bool:
+        learner.num_timesteps += learner.step_timesteps
+        return True
+
+    # the first process tells its user when one is lost; the others only end
+    with (
+        suppress(LostWorkerError),
+        _sharing(learner, Ranks(rank, size, str(Path(folder) / "meeting"))) as sampler,
+        learner.alone(),
+    ):
+        while (order := sampler.hear()) != END:
+            learner.num_timesteps, learner._total_timesteps, learner.time_share, state = order
+            learner.generator.set_state(state)
+            learner.iterate(on_step)

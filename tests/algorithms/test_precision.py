@@ -1,0 +1,131 @@
+"""bfloat16 where it is fast: what "auto" chooses and keeps, and where its few digits could matter."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from ludory.agents.networks.fast import choice
+from ludory.agents.networks.fast.choice import fastest
+from ludory.agents.networks.layers.packed_linear import PackedLinear
+from ludory.agents.networks.policy import OutputLinear
+from ludory.algorithms.ppo import PPO
+from ludory.algorithms.ppo.torch_update import TorchUpdate
+from ludory.algorithms.running import threads
+
+TINY = "HanabiTiny2P-v0"
+SMALL = {"num_envs": 32, "n_steps": 4, "batch_size": 64, "hidden": (16,), "seed": 3, "compiled": False}
+
+
+@pytest.fixture
+def units(monkeypatch):
+    """A machine whose units multiply in bfloat16 at the speed that is asked for."""
+
+    def of(fastest: str) -> None:
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
+        monkeypatch.setattr(threads, "fastest", lambda *_: fastest)
+
+    return of
+
+
+def test_auto_is_settled_when_a_run_begins_and_stays_where_it_is_resumed(units, tmp_path):
+    units("bf16")
+    model = PPO("mlp", TINY, **SMALL)
+    assert model.config.precision == "bf16"
+    model.learn(128).save(tmp_path / "m.ludory")
+    units("float32")
+    assert PPO("mlp", TINY, **SMALL).config.precision == "float32"
+    assert PPO.load(tmp_path / "m.ludory").config.precision == "bf16"
+
+
+def test_without_units_auto_is_float32_and_nothing_is_measured(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict, raising=False)
+    monkeypatch.setattr(threads, "fastest", lambda *_: pytest.fail("measured"))
+    assert PPO("mlp", TINY, **SMALL).config.precision == "float32"
+
+
+def test_the_earlier_name_of_float32_goes_on():
+    assert PPO("mlp", TINY, **SMALL, precision="32").config.precision == "float32"
+
+
+def test_the_same_run_twice_has_the_same_bits():
+    one, two = (PPO("mlp", TINY, **SMALL, precision="bf16").learn(512).policy.state_dict() for _ in range(2))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_loss_and_gradient_of_a_minibatch_are_near_those_of_float32():
+    model = PPO("mlp", TINY, **SMALL | {"num_envs": 256, "hidden": (32, 32)}).learn(4096)
+    rollout, _ = model.sampler.collect(model.policy, 4, model.generator)
+    advantages, returns = rollout.gae(gamma=0.99, lam=0.95)
+    found = {}
+    for precision in ("float32", "bf16"):
+        config = PPO("mlp", TINY, **SMALL, precision=precision).config
+        update = TorchUpdate(model.policy, model.optimizer, config, rollout, advantages, returns)
+        losses = update.gradient(torch.arange(1000))
+        found[precision] = losses, torch.cat([p.grad.flatten() for p in model.policy.parameters()])
+    (exact, gradient), (near, other) = found["float32"], found["bf16"]
+    # loss, value loss and entropy; the policy's loss is a difference of advantages that nearly cancel out
+    torch.testing.assert_close(near[[0, 2, 3]], exact[[0, 2, 3]], rtol=0.01, atol=0)
+    assert abs(near[1] - exact[1]) < 0.01
+    assert torch.cosine_similarity(gradient, other, dim=0) > 0.99
+
+
+def test_values_of_thousands_and_logits_keep_the_digits_of_float32():
+    layer, hidden = OutputLinear(8, 1), torch.rand(5, 8).bfloat16()
+    torch.nn.init.constant_(layer.weight, 1.0)
+    torch.nn.init.constant_(layer.bias, 12345.0)
+    with torch.autocast("cpu", torch.bfloat16):
+        values = layer(hidden)
+    torch.testing.assert_close(values.squeeze(-1), hidden.float().sum(-1) + 12345, rtol=0, atol=2e-3)
+
+
+def test_bits_are_multiplied_as_numbers_in_bfloat16():
+    torch.manual_seed(0)
+    layer, upstream = PackedLinear(70, 16), torch.randn(300, 16)
+    bits = torch.rand(300, 70) < 0.3
+    packed = torch.from_numpy(np.packbits(bits.numpy(), axis=1))
+    with torch.autocast("cpu", torch.bfloat16):
+        out = layer(packed)
+        plain = torch.nn.functional.linear(bits.float(), layer.weight, layer.bias)
+    assert out.dtype == torch.bfloat16
+    assert torch.equal(out, plain)
+    ours, dense = (torch.autograd.grad(one.float(), layer.weight, upstream)[0] for one in (out, plain))
+    torch.testing.assert_close(ours, dense)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path))
+    choice._file.cache_clear()
+    yield tmp_path / "choices"
+    choice._file.cache_clear()
+
+
+def slow() -> None:
+    sum(range(300_000))
+
+
+def test_the_fastest_way_is_measured_once_and_kept(cache):
+    calls = []
+    ways = {"slow": lambda: (calls.append("slow"), slow()), "quick": lambda: calls.append("quick")}
+    assert fastest("something", ways) == "quick"
+    assert len(calls) == 2 * (1 + choice.ROUNDS)
+    assert fastest("something", ways) == "quick"
+    assert len(calls) == 2 * (1 + choice.ROUNDS)
+    (file,) = cache.glob("*.json")
+    assert json.loads(file.read_text())["fastest"] == "quick"
+    file.write_text('{"fastest": "slow"}')  # whatever stands there is what all runs of this machine do
+    assert fastest("something", ways) == "slow"
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", '{"fastest": "gone"}', "\x00"])
+def test_a_file_that_says_nothing_is_measured_again(cache, damaged):
+    ways = {"slow": slow, "quick": lambda: None}
+    assert fastest("something", ways) == "quick"
+    (file,) = cache.glob("*.json")
+    file.write_text(damaged)
+    assert fastest("something", ways) == "quick"
+    assert json.loads(file.read_text())["fastest"] == "quick"
