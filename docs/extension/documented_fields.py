@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import inspect
-import textwrap
 from typing import Any, NamedTuple
+
+from ludory.arguments import field_docs
 
 
 class DocumentedField(NamedTuple):
@@ -21,11 +20,7 @@ class DocumentedField(NamedTuple):
 def documented_fields(kind: type[Any]) -> list[DocumentedField]:
     """All fields of `kind`: its own first, then those of its base classes."""
     defaults = {field.name: _default(field) for field in dataclasses.fields(kind)}
-    found: dict[str, str] = {}
-    for base in kind.__mro__:
-        if dataclasses.is_dataclass(base):
-            found = found | {name: doc for name, doc in _docstrings(base).items() if name not in found}
-    return [DocumentedField(name, defaults[name], doc) for name, doc in found.items() if name in defaults]
+    return [DocumentedField(name, defaults[name], doc) for name, doc in field_docs(kind).items() if name in defaults]
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
@@ -34,20 +29,3 @@ def _default(field: dataclasses.Field[Any]) -> str:
     if field.default_factory is not dataclasses.MISSING:
         return repr(field.default_factory())
     return "required"
-
-
-def _docstrings(kind: type[Any]) -> dict[str, str]:
-    """Name to docstring, "" where there is none, in the order of the source."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    assert isinstance(tree, ast.ClassDef)
-    found, last = {}, ""
-    for statement in tree.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            last = statement.target.id
-            found[last] = ""
-        elif last and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            found[last] = inspect.cleandoc(str(statement.value.value))
-            last = ""
-        else:
-            last = ""
-    return found

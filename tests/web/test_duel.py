@@ -7,7 +7,7 @@ import pytest
 
 from ludory.agents.evaluation.beside import paired_scores
 from ludory.agents.evaluation.intervals import sequential_interval
-from ludory.data.viewing.moments import moment
+from ludory.data.viewing.replay_page import moment
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 from ludory.plugins.spec import short_name

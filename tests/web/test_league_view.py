@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from support.league_log import LeagueLog
 
 from ludory.algorithms.league.log.events import EventLog
-from ludory.charts.palette import shade
+from ludory.charts.drawing import shade
 from ludory.cli import main
 from ludory.errors import UnknownIdError
 from ludory.web.app import WebSettings

@@ -19,8 +19,7 @@ from ludory.data.pokemon.labels import spectator_trajectories
 from ludory.data.pokemon.replays import RecordedBattle, read_battles
 from ludory.data.pokemon.resimulation import request_trajectories
 from ludory.data.pokemon.trajectories import write_trajectories
-from ludory.data.pokemon.viewing.battle_log import BattleLog, battle_logs, is_battle_file
-from ludory.data.pokemon.viewing.battle_page import battle_content
+from ludory.data.pokemon.viewing.battle_page import BattleLog, battle_content, battle_logs, is_battle_file
 from ludory.data.viewing.game_rows import GameFilter
 from ludory.data.viewing.viewer import viewed_content, viewed_files, viewed_rows
 from ludory.envs.pokemon.backends import install
@@ -73,8 +72,9 @@ def test_battles_are_found_by_the_content_of_their_files(top: Path) -> None:
 @pytest.mark.slow
 def test_every_recorded_battle_is_drawn_to_its_end() -> None:
     """Each act once, the turns in order, and at the end what the log says."""
+    logs = [log for file in viewed_files("battles", BATTLES) for log in battle_logs(file)]
     for row in viewed_rows("battles", BATTLES)[::4]:
-        log = battle_log(BATTLES, row.row)
+        log = logs[row.row]
         content = battle_content(log)
         positions, told = content["positions"], [one for one in log.lines if one.startswith(("|move|", "|switch|"))]
         turns = [one["gain"] for one in positions if one["gain"]]

@@ -15,7 +15,7 @@ from ludory.data.replay import frames
 from ludory.errors import DataError, OptionError, UnknownIdError
 from ludory.web.kept import KeptTexts
 from ludory.web.players import PlayerPool
-from ludory.web.position import TablePosition
+from ludory.web.position import started_position
 from ludory.web.tables import GameTable, Tables, WrongMoveError
 
 pytestmark = pytest.mark.plain
@@ -215,7 +215,7 @@ def test_an_agent_that_fails_is_named_and_can_be_replaced(tables: Tables) -> Non
     ],
 )
 def test_every_legal_action_can_be_clicked_in_the_picture(game: str) -> None:
-    position, random = TablePosition(game, {}, 3), np.random.default_rng(0)
+    position, random = started_position(game, {}, 3), np.random.default_rng(0)
     for _ in range(40):
         if position.over:
             break
@@ -243,7 +243,7 @@ def test_every_legal_action_can_be_clicked_in_the_picture(game: str) -> None:
 def test_a_seats_board_does_not_depend_on_what_it_may_not_know(tables: Tables, game: str) -> None:
     from ludory.web.position import board_of
 
-    players = TablePosition(game, {}, 3).game.facts.players
+    players = started_position(game, {}, 3).game.facts.players
     table, random = tables.start(game, {}, 3, [""] * players), np.random.default_rng(0)
     changed = False
     for _ in range(12):

@@ -9,6 +9,7 @@ from ludory.lazy import published_by
 if TYPE_CHECKING:
     from .folders import signature, walk
     from .kept import KeptTexts
+    from .notebook import ShownGame
     from .page import ListedRow, Listing, Page
     from .pages.choices import read_agent, read_seed
     from .pages.starting import answer_when_ready, when_ready
@@ -21,6 +22,7 @@ __all__ = [
     "Listing",
     "Page",
     "Refinement",
+    "ShownGame",
     "answer_when_ready",
     "event_stream",
     "read_agent",

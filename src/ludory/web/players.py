@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, nullcontext, suppress
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from ludory.child_processes import begin_child, start_child
 from ludory.errors import LudoryError
 from ludory.visible import visible
 
@@ -145,10 +145,8 @@ class _Worker:
     def start(self) -> Connection:
         if self._pipe is None or not self._process.is_alive():
             self.stop()
-            context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-            self._process.start()
+            self._pipe, theirs = Pipe()
+            self._process = start_child(_serve, theirs)
             theirs.close()
         return self._pipe
 
@@ -190,7 +188,7 @@ class _Worker:
 
 def _serve(pipe: Connection) -> None:
     """The life of a worker: answer questions until the server goes away."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which then closes the pipe
+    begin_child()
     import ludory.agents.make  # noqa: F401  # so that the first question does not wait for it
     from ludory.envs.engine.binding.checked_cache import NotCompiledError, compiled_elsewhere
 

@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.data.playthrough import ALL_SEATS, Narrator, PlayedMove
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import on_host
-from ludory.envs.make import make_engine, make_game
+from ludory.envs import Engine, KernelEngine, first_legal, make_engine, make_game, on_host
 from ludory.envs.pictures import svg_picture
-from ludory.envs.seats.table import first_legal
 from ludory.errors import OptionError
 
 if TYPE_CHECKING:
@@ -37,8 +34,8 @@ class LegalAction(NamedTuple):
         return f"{self.head}:{self.value}"
 
 
-class TablePosition:
-    """A game at one position.
+def started_position(game: str, options: Mapping[str, Any], seed: int, plain_start: bool = False) -> TablePosition:
+    """The first position of a game.
 
     Args:
         game: id of the game.
@@ -50,14 +47,23 @@ class TablePosition:
         OptionError: the game does not take these options, or its actions are continuous.
         UnknownIdError: the game is not installed.
     """
+    engine = make_engine(make_game(game, **options), seed=seed, threads=1)
+    if isinstance(engine, KernelEngine):
+        engine.plain_start = plain_start
+    engine.game.need("the browser", "heads")
+    engine.reset()
+    return TablePosition(engine)
 
-    def __init__(self, game: str, options: Mapping[str, Any], seed: int, plain_start: bool = False) -> None:
-        self.game = make_game(game, **options)
-        self.game.need("the browser", "heads")
-        self.engine = make_engine(self.game, seed=seed, threads=1)
-        if isinstance(self.engine, KernelEngine):
-            self.engine.plain_start = plain_start
-        self.engine.reset()
+
+class TablePosition:
+    """A game at one position.
+
+    Args:
+        engine: one game that has just started.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.game = engine, engine.game
         self.returns = np.zeros(self.game.facts.players)
         views: list[int | None] = [None, *range(self.game.facts.players)] if self.game.look.told_move else [None]
         self._narrators = {view: Narrator(self.game, view) for view in views}
@@ -88,6 +94,10 @@ class TablePosition:
     def play(self, seat: int, action: int | tuple[Any, ...]) -> None:
         """Play a move: seat and action as in `PlayedMove`."""
         self.engine.step(np.array(action, np.int64)[None])
+        self.tell(seat, action)
+
+    def tell(self, seat: int, action: int | tuple[Any, ...]) -> None:
+        """Take in a move that the engine has made."""
         self.returns += on_host(self.engine.rewards)[0]
         move = PlayedMove(seat, action)
         for view, narrator in self._narrators.items():
@@ -248,7 +258,7 @@ def board_of(position: TablePosition, table: GameTable, seat: int | None) -> Tab
         heads=tuple(_head_choices(position, seat, legal)) if seat is not None else (),
         words=tuple(position.words(view)),
         turn=_turn(position, table, seat, waiting),
-        scores=_scores(position, seat),
+        scores=scores(position, seat),
         over=position.over,
         everything=position.over or not facts.hidden_information,
         deciding=waiting,
@@ -297,7 +307,8 @@ def _turn(position: TablePosition, table: GameTable, seat: int | None, waiting: 
     return f"{' and '.join(names)} {'thinks' if len(names) == 1 else 'think'} ..."
 
 
-def _scores(position: TablePosition, seat: int | None) -> tuple[tuple[str, str], ...]:
+def scores(position: TablePosition, seat: int | None) -> tuple[tuple[str, str], ...]:
+    """Name and return, by seat; one entry where all seats share."""
     returns = [f"{value:g}" for value in position.returns]
     if position.game.facts.reward == "shared" or len(returns) == 1:
         return (("score", returns[0]),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -11,9 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ludory.child_processes import begin_child, kill_pool, process_pool
 from ludory.errors import LudoryError
-
-from .slices import leave_signals
 
 MOST_WAITING = 8
 """Rehearsals that wait for the process."""
@@ -66,7 +64,7 @@ class Rehearsals:
             if self._closed or cast in done or waiting >= MOST_WAITING or len(done) >= MOST_KNOWN:
                 return
             if self._pool is None:
-                self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)
+                self._pool = process_pool(1, _begin)
             with suppress(BrokenProcessPool):  # the one before crashed just now: the agents compile for themselves
                 done[cast] = self._pool.submit(work, game, dict(options), tuple(agents))
                 done[cast].add_done_callback(lambda _: self._end_if_idle())
@@ -89,18 +87,13 @@ class Rehearsals:
         """End the process."""
         with self._lock:
             pool, self._pool, self._closed = self._pool, None, True
-        if pool is not None:
-            # private, since executors cannot end a task that runs
-            processes = list((pool._processes or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.kill()
+        kill_pool(pool)
 
 
 def _begin() -> None:
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    leave_signals()
+    begin_child()
 
 
 def _rehearse(game: str, options: dict[str, Any], agents: tuple[str, ...]) -> None:
@@ -114,9 +107,9 @@ def _play_some_moves(
 ) -> Sequence[tuple[int, Any]]:
     """Play as the server and its workers do; persons play their first legal move. Returns the moves."""
     from .players import MoveQuestion, PlayedTable
-    from .position import TablePosition
+    from .position import started_position
 
-    position = TablePosition(game, options, 0, plain_start)
+    position = started_position(game, options, 0, plain_start)
     if position.game.rules.engine is not None:  # its rules run elsewhere
         return []
     played, moves = PlayedTable(MoveQuestion("", game, options, 0, agents, (), -1), plain_start), []

@@ -12,19 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.algorithms.running.learning_curves import (
-    PART,
-    MetricTable,
-    TrainingCurve,
-    X,
-    by_name,
-    curve,
-    curves_json,
-    read_table,
-    smoothed,
-)
+from ludory.algorithms.running import learning_curves
 from ludory.charts.curves import Point, Series, small_plot
-from ludory.charts.palette import STYLES
+from ludory.charts.drawing import STYLES
 from ludory.errors import CheckpointError, DataError, OptionError, UnknownIdError
 from ludory.plugins.spec import CHECKPOINT_SUFFIX, FOLDER_HEADER
 
@@ -85,7 +75,7 @@ class CurveView:
     metric: str = REWARD
     smooth: int = 1
     """Iterations that a point is the mean of."""
-    across: str = X
+    across: str = learning_curves.X
     log_x: bool = False
     log_y: bool = False
     seeds: bool = False
@@ -94,8 +84,8 @@ class CurveView:
     def __post_init__(self) -> None:
         if not 1 <= self.smooth <= SMOOTHEST:
             raise OptionError(f"smooth={self.smooth}: must be 1 to {SMOOTHEST}")
-        if self.across not in (X, ELAPSED):
-            raise OptionError(f"across={self.across!r}: must be {X} or {ELAPSED}")
+        if self.across not in (learning_curves.X, ELAPSED):
+            raise OptionError(f"across={self.across!r}: must be {learning_curves.X} or {ELAPSED}")
 
     def of(self, metric: str) -> CurveView:
         """The same view of another metric."""
@@ -150,7 +140,7 @@ def _parts_of_runs(folder: FolderEntries) -> Iterable[tuple[str, str, Path]]:
             yield prefix + stem, "checkpoint", folder.path / file
         elif ending == "csv" and stem and _is_table(str(folder.path / file)):
             # a part belongs to a run whose first table is there
-            whole = PART.sub("", stem)
+            whole = learning_curves.PART.sub("", stem)
             yield prefix + (whole if f"{whole}.csv" in folder.files else stem), "table", folder.path / file
 
 
@@ -163,7 +153,7 @@ def _is_table(file: str) -> bool:
     """Whether the first line of a file names a column of time; remembered, since a table keeps its kind."""
     try:
         with open(file, "rb") as handle:
-            return X.encode() in handle.readline(1 << 16).split(b",")
+            return learning_curves.X.encode() in handle.readline(1 << 16).split(b",")
     except OSError:
         return False
 
@@ -180,7 +170,7 @@ def find_run(top: Path | None, key: str) -> LoggedRun:
     return run
 
 
-def numbers_of(run: LoggedRun) -> list[MetricTable]:
+def numbers_of(run: LoggedRun) -> list[learning_curves.MetricTable]:
     """The tables of a run, or its TensorBoard files where it has no tables; files that are gone or empty are left out."""
     if run.tables:
         known = signature(*run.tables)
@@ -191,15 +181,15 @@ def numbers_of(run: LoggedRun) -> list[MetricTable]:
 
 
 @lru_cache(1024)
-def _table(file: str, size: int, changed: int) -> MetricTable:
+def _table(file: str, size: int, changed: int) -> learning_curves.MetricTable:
     try:
-        return read_table(file)
+        return learning_curves.read_table(file)
     except DataError:  # removed in between
-        return MetricTable({})
+        return learning_curves.MetricTable({})
 
 
 @lru_cache(32)
-def _events(folder: str, known: tuple[tuple[str, int, int], ...]) -> MetricTable:
+def _events(folder: str, known: tuple[tuple[str, int, int], ...]) -> learning_curves.MetricTable:
     """The scalars of TensorBoard's files, by step."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -208,21 +198,21 @@ def _events(folder: str, known: tuple[tuple[str, int, int], ...]) -> MetricTable
     scalars = {name: read.Scalars(name) for name in read.Tags()["scalars"]}
     steps = sorted({event.step for events in scalars.values() for event in events})
     rows = {step: k for k, step in enumerate(steps)}
-    values = {X: np.array(steps, np.float64)} | {name: np.full(len(steps), np.nan) for name in scalars}
+    values = {learning_curves.X: np.array(steps, np.float64)} | {name: np.full(len(steps), np.nan) for name in scalars}
     for name, events in scalars.items():
         for event in events:
             values[name][rows[event.step]] = event.value if np.isfinite(event.value) else np.nan
-    return MetricTable(values)
+    return learning_curves.MetricTable(values)
 
 
 def metrics_of(run: LoggedRun) -> list[str]:
     """Names of the metrics of a run that have numbers, without those that count time."""
-    counting = {X, ELAPSED, "step", "epoch"}
+    counting = {learning_curves.X, ELAPSED, "step", "epoch"}
     names = {name for table in numbers_of(run) for name in table.columns if table.last(name) is not None}
     return sorted(names - counting, key=lambda name: (name != REWARD, name.startswith("time/"), name))
 
 
-def points_of(run: LoggedRun, metric: str, across: str = X) -> list[tuple[float, float]]:
+def points_of(run: LoggedRun, metric: str, across: str = learning_curves.X) -> list[tuple[float, float]]:
     """The values of a metric over timesteps, or over seconds, which go on counting in a part that was resumed."""
     points: dict[float, float] = {}
     passed = 0.0
@@ -238,12 +228,16 @@ def points_of(run: LoggedRun, metric: str, across: str = X) -> list[tuple[float,
 
 def curves_of(runs: Sequence[LoggedRun], view: CurveView) -> tuple[list[Series], list[int], list[Series]]:
     """Curves, the number of runs behind each, and the points before smoothing where they differ; runs without the metric are left out."""
-    read = [TrainingCurve(run.key, points) for run in runs if (points := points_of(run, view.metric, view.across))]
-    groups = by_name(read) if view.seeds else {one.name: [one] for one in read}
+    read = [
+        learning_curves.TrainingCurve(run.key, points)
+        for run in runs
+        if (points := points_of(run, view.metric, view.across))
+    ]
+    groups = learning_curves.by_name(read) if view.seeds else {one.name: [one] for one in read}
     curves, counts, raw = [], [], []
     for name, group in list(groups.items())[:MOST]:
         try:
-            curves.append(curve(name, group, view.smooth))
+            curves.append(learning_curves.curve(name, group, view.smooth))
         except DataError:  # no timesteps in common yet
             continue
         counts.append(len(group))
@@ -268,7 +262,7 @@ def chart(
 def curves_page(runs: Sequence[LoggedRun], view: CurveView) -> dict[str, Any]:
     """The points that a chart shows, as `ludory plot --json` prints them."""
     curves, counts, _ = curves_of(runs, view)
-    return curves_json(view.metric, view.smooth, curves, counts)
+    return learning_curves.curves_json(view.metric, view.smooth, curves, counts)
 
 
 def summary(run: LoggedRun) -> dict[str, Any]:
@@ -365,7 +359,7 @@ def run_page(top: Path | None, key: str, view: CurveView) -> dict[str, Any]:
         "configuration": configuration(run),
         "metrics": names,
         "curves": {name: points_of(run, name, view.across) for name in names},
-        "smoothed": {name: smoothed(points_of(run, name, view.across), view.smooth) for name in names},
+        "smoothed": {name: learning_curves.smoothed(points_of(run, name, view.across), view.smooth) for name in names},
     }
 
 

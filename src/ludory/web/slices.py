@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait as wait_for_end
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from ludory.child_processes import kill_pool, process_pool
 from ludory.errors import LudoryError
 
 SECONDS = 120.0
@@ -58,8 +55,7 @@ class SlicePool:
         """
         async with self._turns:  # the time counts from the start of the work, not from its place in the queue
             if self._pool is None:
-                context = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(self._count, context, leave_signals)
+                self._pool = process_pool(self._count)
             work = asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
             try:
                 # a running piece cannot be cancelled: when its time is up its process is ended
@@ -74,20 +70,7 @@ class SlicePool:
     def close(self) -> None:
         """End all processes."""
         pool, self._pool = self._pool, None
-        if pool is not None:
-            # private, since executors cannot end a task that runs
-            processes = list((pool._processes or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.kill()
-
-
-def leave_signals() -> None:
-    """Leave Ctrl+C to the server, and end with it, also when it was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which then ends its processes
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=lambda: (wait_for_end([parent.sentinel]), os._exit(1)), daemon=True).start()
+        kill_pool(pool)
 
 
 async def when_changed(look: Callable[[], Any], seconds: float = 1.0) -> AsyncIterator[str]:

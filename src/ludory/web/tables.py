@@ -204,9 +204,9 @@ class Tables:
             self._starts.submit(self._prepare, game, dict(options), tuple(agents))
 
     def _prepare(self, game: str, options: dict[str, Any], agents: tuple[str, ...]) -> None:
-        from .position import TablePosition
+        from .position import started_position
 
-        position = TablePosition(game, options, 0, plain_start=True)
+        position = started_position(game, options, 0, plain_start=True)
         if position.game.rules.engine is None and not position.over:
             position.play_chosen({})
         if position.ran_plain:
@@ -234,9 +234,9 @@ class Tables:
 
     @staticmethod
     def _fresh_position(table: GameTable) -> TablePosition:
-        from .position import TablePosition  # imports the compiler, which the server does not need to start
+        from .position import started_position  # imports the compiler, which the server does not need to start
 
-        return TablePosition(table.game, table.options, table.seed, plain_start=True)
+        return started_position(table.game, table.options, table.seed, plain_start=True)
 
     def _keep_position(self, table: GameTable, position: TablePosition) -> None:
         self._positions[table.id] = position

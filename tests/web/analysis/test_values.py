@@ -19,10 +19,9 @@ from ludory.data.replay import Replay, record_replay, write_replay
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 from ludory.web.analysis.board import read_variation, study_board, tried
-from ludory.web.analysis.choose import analyst_for
 from ludory.web.analysis.pieces import PositionQuestion, ReviewQuestion, judge_more, refine_position
 from ludory.web.analysis.report import PositionAnalysis
-from ludory.web.analysis.review import JudgedMove, mistakes, review
+from ludory.web.analysis.review import JudgedMove, analyst_for, mistakes, review
 
 HANABI, IGGI = "Hanabi2P-v0", "hanabi/iggi"
 

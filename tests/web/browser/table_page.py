@@ -19,7 +19,7 @@ def start(page: Any, server: Server, game: str, *seats: str, seed: int = 3) -> N
     for number, name in enumerate(seats):
         page.fill(f"#seat{number}", name)
     page.click("form.setup button.main")
-    page.wait_for_selector("#board")
+    wait_for_board(page)
 
 
 def start_by_keys(page: Any, server: Server, game: str, *seats: str, seed: int = 3) -> None:
@@ -32,7 +32,15 @@ def start_by_keys(page: Any, server: Server, game: str, *seats: str, seed: int =
         type_into(page, f"#seat{number}", name)
     type_into(page, "form.setup input[name=seed]", str(seed))
     page.keyboard.press("Enter")
-    page.wait_for_selector("#board")
+    wait_for_board(page)
+
+
+def wait_for_board(page: Any) -> None:
+    """Wait for the table; where there is none, the error has what the page says instead."""
+    try:
+        page.wait_for_selector("#board")
+    except Exception as error:
+        raise AssertionError(f"no table at {page.url}, which says: {page.inner_text('body')[:2000]}") from error
 
 
 def tab_to(page: Any, selector: str) -> None:

@@ -252,3 +252,16 @@ def test_a_link_may_be_replaced_before_its_answer_comes(study: Any) -> None:
     assert study.locator("header").count() == 1, "the whole page was put into the board's place"
     study.keyboard.press("ArrowRight")
     shows_move(study, 3)
+
+
+def test_play_is_pressed_although_the_options_of_an_agent_come_meanwhile(server: Server, late_page: Any) -> None:
+    """They are asked for when the pointer leaves the name for the button, and would push the button away from under it."""
+    late_page.goto(f"{server.address}/?game=TicTacToe-v0")
+    late_page.wait_for_load_state("networkidle")
+    late_page.fill("#seat1", "human")
+    button = late_page.locator("form.setup button.main").bounding_box()
+    late_page.mouse.move(button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
+    late_page.mouse.down()
+    late_page.wait_for_timeout(1500)
+    late_page.mouse.up()
+    late_page.wait_for_selector("#board", timeout=20_000)

@@ -13,7 +13,7 @@ from ludory.errors import OptionError
 from ludory.plugins import agents, games
 from ludory.plugins.entry import split_version
 from ludory.plugins.source import parameters_of
-from ludory.plugins.spec import CHECKPOINT_SUFFIX, Spec, parse_spec, parse_value
+from ludory.plugins.spec import CHECKPOINT_SUFFIX, HUB, Spec, parse_spec, parse_value
 
 MOST_NUMBER = 100_000
 """Largest number in an option: sizes beyond it would take all memory."""
@@ -161,9 +161,9 @@ def read_agent(text: str, runs: Path | None) -> str:
 
 
 def _check_agent(spec: Spec, text: str) -> None:
-    if spec.checkpoint or spec.name not in agents.ids() or spec.name in NOT_HERE:
+    if not spec.name.startswith(HUB) and (spec.checkpoint or spec.name not in agents.ids() or spec.name in NOT_HERE):
         raise OptionError(
-            f"no agent is called {text[:60]!r}: choose one of the list, or a checkpoint of the runs folder"
+            f"no agent is called {text[:60]!r}: choose one of the list, a checkpoint of the runs folder, or hf://owner/name of the hub"
         )
     for name, value in [*((str(number), value) for number, value in enumerate(spec.args, 1)), *spec.kwargs.items()]:
         checked_value(name, value)

@@ -10,7 +10,7 @@ import ludory.web
 from ludory.atomic import atomic_file
 from ludory.errors import LudoryError
 from ludory.frames.terminal import text_svg
-from ludory.web.position import TablePosition
+from ludory.web.position import started_position
 
 from .choices import families
 
@@ -20,7 +20,7 @@ MOVES_IN_PICTURE = 5
 def cover(id: str) -> str:
     """Picture of a game after a few random moves, as seat 0 sees it. Those in `static/covers/` save compiling all games for the first page."""
     try:
-        position = TablePosition(id, {}, seed=7)
+        position = started_position(id, {}, seed=7)
     except LudoryError as error:
         return text_svg("\n".join(str(error)[:200].split(": ")))
     random = np.random.default_rng(1)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ludory.charts.palette import STYLES
+from ludory.charts.drawing import STYLES
 from ludory.errors import OptionError
 from ludory.web.folders import short_key
 from ludory.web.page import listings

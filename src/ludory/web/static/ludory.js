@@ -128,7 +128,7 @@
   const shown = new Map(), waiting = new Set();
   let asked = 0, held = false;
   function onRequest({ detail }) {
-    const { elt, target, xhr } = detail, number = ++asked, live = elt.matches('[hx-trigger*="sse:"]');
+    const { elt, target, xhr } = detail, number = ++asked, live = elt.matches('[hx-trigger*="sse:"], input[hx-get]');
     target.addEventListener("htmx:beforeSwap", event => {
       const answer = event.detail;
       if (answer.xhr !== xhr || answer.target !== target) return;
@@ -141,7 +141,7 @@
   }
   function hold(down) {
     held = down;
-    if (!down) setTimeout(() => { for (const one of waiting) one.call ? one() : htmx.trigger(one, "sse:changed"); waiting.clear(); });
+    if (!down) setTimeout(() => { for (const one of waiting) one.call ? one() : htmx.trigger(one, one.matches("input") ? "change" : "sse:changed"); waiting.clear(); });
   }
   const buttonUp = () => new Promise(done => held ? waiting.add(done) : done());
 

@@ -15,7 +15,7 @@ from ludory.data.replay import record_replay, replay_json, write_replay
 from ludory.web import recorded
 from ludory.web.app import WebSettings
 
-from .analysis.test_values import lost_five
+from .test_values import lost_five
 
 PASTED = {"game": "TicTacToe-v0", "seed": "0", "options": "", "moves": "0 3 1 4 8 5"}
 
