@@ -6,11 +6,15 @@
 # make test-web       install a browser if there is none, and run the tests of the pages in it without skips
 # make web-covers     draw the games' pictures of the server's first page again
 # make test-ray   install Ray, and run the jobs on a test cluster of two nodes, which are killed at random; no skips
+# make test-language  install the trainers and servers of language models, each beside .venv, and run their tests without skips
+# make test-gpu   run the campaign for a GPU in little, on the CPU where there is none
 # make pokemon-dex    write the numbers of the pinned simulator's dex again, which need no Node afterwards
 # make docs   build the manual into docs/_build/html, in an environment of its own; warnings are errors
 # make docs-links     visit every link of the manual
 # make docs-long      run the code of the manual as it is printed, without smaller numbers; takes hours
 # make notebooks      the tutorials as notebooks, in docs/_build/notebooks
+# make test-notebooks   run them from top to bottom with small numbers, and the widget of a game
+# make release        build the sdist and the wheel into dist/, and try them in clean environments (tools/release.py)
 # make lint   ruff, mypy, import-linter, and counts that may only fall (tools/counts.py)
 # Each sets up .venv by itself; a second run does not install again. PYTHON chooses the interpreter (>= 3.10).
 
@@ -19,13 +23,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+INSTALLED_WEB := $(VENV)/.installed-web
+INSTALLED_NOTEBOOKS := $(VENV)/.installed-notebooks
+INSTALLED_RAY := $(VENV)/.installed-ray
 # Tests start hundreds of processes; where Python keeps no bytecode, each would translate its sources again for five seconds.
 export PYTHONDONTWRITEBYTECODE :=
 
 DOCS := .venv-docs
 INSTALLED_DOCS := $(DOCS)/.installed
+RELEASE := .venv-release
+INSTALLED_RELEASE := $(RELEASE)/.installed
+RELEASE_OPTIONS :=
 
-.PHONY: demo test test-all test-slow test-web web-covers test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
+.PHONY: demo test test-all test-slow test-web web-covers test-pokemon test-ray test-language test-gpu ready-web ready-ray pokemon-dex docs docs-links docs-long notebooks test-notebooks release lint clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Ludory needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) --version). Type: make PYTHON=python3.11 ..."; exit 1; }
@@ -46,7 +56,7 @@ $(INSTALLED_DOCS): pyproject.toml constraints.txt
 
 # Tuned settings, in two stages: playing cards is learnt first in a game where a bomb keeps the score, then the real game.
 GAME := Hanabi2P-v0
-DEMO_LEAD := +0.8 to +1.8
+DEMO_LEAD := +0.8 to +2.0
 
 demo: $(INSTALLED)
 	$(BIN)/ludory train ppo --env $(GAME) --seed 1 --timesteps 8_000_000 --out demo/agent.ludory --resume --progress
@@ -65,27 +75,54 @@ test-slow: $(INSTALLED_DEV)
 test-all: $(INSTALLED_DEV)
 	$(PYTEST)
 
-test-web: $(INSTALLED_DEV)
+# An environment is changed by one installation at a time: type these before tests that run at once with make -j.
+ready-web: $(INSTALLED_WEB)
+ready-ray: $(INSTALLED_RAY)
+
+$(INSTALLED_WEB): $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt playwright axe-playwright-python
 	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install --with-deps chromium || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium; }
+	@touch $@
+
+test-web: $(INSTALLED_WEB)
 	LUDORY_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q tests/web/browser
 
 test-pokemon: $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt mini-racer
 	$(BIN)/ludory pokemon install
 	$(BIN)/ludory pokemon install --v8
-	LUDORY_REQUIRE_POKEMON=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/pokemon
+	LUDORY_REQUIRE_POKEMON=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q -m simulator tests/pokemon
 
 web-covers: $(INSTALLED_DEV)
 	$(BIN)/python -m ludory.web.pages.covers
 
-test-ray: $(INSTALLED_DEV)
+$(INSTALLED_RAY): $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable '.[ray]'
-	LUDORY_REQUIRE_RAY=1 $(BIN)/python -m pytest -q tests/faults/cluster
+	@touch $@
+
+test-ray: $(INSTALLED_RAY)
+	LUDORY_REQUIRE_RAY=1 $(BIN)/python -m pytest -q -m ray tests/faults/cluster
+
+# These packages exclude each other, and parts of .venv, by what they depend on: each environment lies on top of .venv and adds to it.
+$(VENV)-%/.installed: $(INSTALLED_DEV)
+	$(BIN)/python -m venv $(@D)
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' > "$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+	$(@D)/bin/python -m pip install --quiet --config-settings editable_mode=compat --editable '.[$*]'
+	@touch $@
+
+LANGUAGE := tests/agents/language/adapters
+
+test-language: $(VENV)-verifiers/.installed $(VENV)-textarena/.installed $(VENV)-openenv/.installed
+	$(VENV)-verifiers/bin/python -m pytest -q $(LANGUAGE)/test_verifiers.py
+	$(VENV)-textarena/bin/python -m pytest -q $(LANGUAGE)/test_textarena.py
+	$(VENV)-openenv/bin/python -m pytest -q $(LANGUAGE)/test_openenv.py
+
+test-gpu: $(INSTALLED_DEV)
+	$(BIN)/ludory bench gpu --small --out "$$(mktemp -d)"
 
 pokemon-dex: $(INSTALLED)
 	$(BIN)/ludory pokemon install
-	$(BIN)/python -m ludory.envs.pokemon.dex.generate
+	$(BIN)/python tools/pokemon_dex.py
 
 docs: $(INSTALLED_DOCS)
 	$(DOCS)/bin/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html
@@ -97,8 +134,23 @@ docs-links: $(INSTALLED_DOCS)
 docs-long: $(INSTALLED_DEV)
 	LUDORY_LONG_MANUAL=1 $(BIN)/python -m pytest -q tests/manual/test_code_blocks.py
 
+$(INSTALLED_RELEASE):
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet 'build>=1.2' 'twine>=6.1' 'uv>=0.9'
+	@touch $@
+
+release: $(INSTALLED_RELEASE)
+	$(RELEASE)/bin/python tools/release.py $(RELEASE_OPTIONS)
+
 notebooks: $(INSTALLED)
 	$(BIN)/python docs/notebooks.py
+
+$(INSTALLED_NOTEBOOKS): $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt nbclient ipykernel
+	@touch $@
+
+test-notebooks: $(INSTALLED_NOTEBOOKS)
+	$(BIN)/python -m pytest -q tests/manual/test_notebooks.py tests/web/test_notebook.py
 
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check .
@@ -109,4 +161,4 @@ lint: $(INSTALLED_DEV)
 	$(BIN)/python tools/counts.py
 
 clean:
-	rm -rf $(VENV) $(DOCS) docs/_build build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) $(DOCS) $(RELEASE) docs/_build build dist *.egg-info src/*.egg-info

@@ -25,7 +25,18 @@ SYSTEMS = (
     *("flywheel", "language", "last_man_standing", "league", "spa", "sparta", "text_games", "text_ppo", "world_model"),
 )
 PUBLISHED = (
-    *("", ".agents", ".agents.analysis", ".algorithms", ".charts", ".checkpoints", ".cli.common", ".cluster", ".data"),
+    *(
+        "",
+        ".agents",
+        ".agents.analysis",
+        ".algorithms",
+        ".arguments",
+        ".charts",
+        ".checkpoints",
+        ".cli.common",
+        ".cluster",
+    ),
+    *(".data", ".hub"),
     *(".data.formats.json_fields", ".data.recording.search_columns", ".envs", ".envs.pictures", ".errors", ".limits"),
     *(".envs.engine.binding.kernel_placeholders", ".plugins", ".testing", ".web", ".web.duel"),
     *(".atomic", ".cache_folder", ".claims", ".paths", ".reading", ".visible", ".written"),
