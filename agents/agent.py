@@ -9,10 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ludory.envs.engine.binding.bind import bind
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.seats.player import Memory, put
+from ludory.envs import Array, Engine, KernelEngine, Memory, bind, on_host, put
 from ludory.errors import OptionError
 
 from .draws import Draws, Keys, undrawn

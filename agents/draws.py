@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.chance import hash_rows, mix
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.envs import cached_kernel, hash_rows, mix
 
 Keys = NDArray[np.int64]
 """(m,) one 64-bit number per game."""

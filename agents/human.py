@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
+from ludory.envs import Array, Engine, Game, Memory
 from ludory.envs.pictures import show, text_picture
-from ludory.envs.seats.player import Memory
 from ludory.errors import GameLeftError, OptionError
 
 from .agent import Agent

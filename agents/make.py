@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from ludory.envs import Game, make_game
 from ludory.envs.conventions import check_conventions
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, PluginError
-from ludory.plugins import agents
-from ludory.plugins.call import call
-from ludory.plugins.spec import parse_spec
+from ludory.plugins import agents, parse_spec
+from ludory.plugins.registry import call
 
 from .agent import Agent
 
@@ -21,13 +19,14 @@ _log = logging.getLogger(__name__)
 def make_agent(spec: object, game: str | Game) -> Agent:
     """The agent that `spec` names, for `game` (an id or a `Game`). An `Agent` is returned as it is, a trained model as its agent.
 
-    A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`) or of
-    a model's .zip that Stable-Baselines3 wrote.
+    A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`), the path of a checkpoint (`run/hanabi.ludory`) or of
+    a model's .zip that Stable-Baselines3 wrote, or the name of an agent on the Hugging Face hub (`hf://owner/name`, `hf://owner/name@revision`).
 
     Raises:
         UnknownIdError: no such agent; names the nearest ids.
         OptionError: the spec cannot be parsed, or the agent does not take these arguments or this game.
         CheckpointError: the file cannot be read, or was trained on a game with different observations or actions.
+        HubError: the hub cannot be reached or refuses, or what it has is damaged.
         PluginError: the agent's package is broken or lacks a dependency.
     """
     if isinstance(spec, Agent):
@@ -38,11 +37,13 @@ def make_agent(spec: object, game: str | Game) -> Agent:
     parsed = parse_spec(spec)
     if parsed.checkpoint:
         from ludory.agents.networks.import_sb3 import is_sb3_file, sb3_agent  # imports torch, as does the next
+        from ludory.checkpoints.hub import local_path
         from ludory.checkpoints.learner_folder import saved_class
 
-        if is_sb3_file(parsed.name):
-            return _checked(call(parsed.name, sb3_agent, parsed.name, made, *parsed.args, **parsed.kwargs), parsed.name)
-        model = saved_class(parsed.name).load(parsed.name)
+        file = local_path(parsed.name)
+        if is_sb3_file(file):
+            return _checked(call(parsed.name, sb3_agent, file, made, *parsed.args, **parsed.kwargs), parsed.name)
+        model = saved_class(file).load(file)
         return _from_model(model, made, parsed.name, *parsed.args, **parsed.kwargs)
     entry = agents.get(parsed.name)
     for name in parsed.kwargs:

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Engine, Game, Memory, hash_rows, on_host
 from ludory.errors import OptionError
 
 from .agent import Agent

@@ -9,11 +9,7 @@ import torch
 
 from ludory.agents.networks.fast.sampling import pick_heads
 from ludory.agents.networks.policy import Policy, PolicyOutput, from_seat, numpy_to_bits
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Engine, Game, KernelEngine, Memory, make_game, on_host
 from ludory.errors import LudoryError, OptionError
 
 from .agent import Agent

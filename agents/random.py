@@ -7,10 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.protocol import Array, on_host
-from ludory.envs.facts import GameFacts
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Game, GameFacts, Memory, on_host
 
 from .agent import DrawingAgent
 from .draws import ONE_MORE, uniforms

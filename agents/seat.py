@@ -9,10 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.facts import GameFacts
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Engine, Game, GameFacts, Memory, on_host
 from ludory.errors import OptionError
 
 from .agent import Agent

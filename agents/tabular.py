@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.protocol import Array, on_host
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Memory, on_host
 
 from .agent import DrawingAgent
 from .draws import ONE_MORE, uniforms

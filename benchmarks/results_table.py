@@ -89,6 +89,21 @@ def tuned_rows(report: Report) -> Rows:
         )
 
 
+def arena_rows(report: Report) -> Rows:
+    """Decisions per second of one core's work, and agent steps per second of leagues."""
+    for name, found in report["decisions_per_second"].items():
+        yield (
+            f"{name}, one core",
+            f"{found['median']:,.0f}/s",
+            f"{report['bars'][name]:,}" if name in report["bars"] else "",
+        )
+    league = report["league"]
+    for width, one in league["by_width"].items():
+        goal = f"{league['bar']:,}" if width == min(league["by_width"], key=int) else ""
+        what = f"a league learns by `ppo`, {width}-{width} units, {one['jobs']} processes"
+        yield what, f"{one['per_second']:,.0f} agent steps/s", goal
+
+
 def league_rows(report: Report) -> Rows:
     """Points of a league's finals against styles, itself and exploiters."""
     exploiters, mass = report["runs"][0]["exploiters"], report["cross"]["mass_of"]
@@ -166,6 +181,12 @@ TABLES = (
         "tuned settings | game | mean return ± standard error | beside the baseline | CPU-minutes of one training, and stated | machine, date",
         ("tuned*.json",),
         {"tuned": tuned_rows},
+    ),
+    ResultsTable(
+        "Speed of the arena",
+        "duels of the arena | measured | goal | machine, date",
+        ("arena.json",),
+        {"arena": arena_rows},
     ),
     ResultsTable(
         "Leagues of the arena",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 
@@ -30,7 +31,8 @@ class Segment(NamedTuple):
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+# no slots: what follows from the fields is asked for in every step, and kept
+@dataclass(frozen=True)
 class ObservationSpec:
     """Shape and meaning of what a seat sees. Observations in which every entry is 0 or 1 (`bits`) are stored eight to a byte."""
 
@@ -43,7 +45,7 @@ class ObservationSpec:
     high: float = 1.0
     """Largest value, possibly inf."""
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of entries, the product of `shape`."""
         return math.prod(self.shape)
@@ -54,7 +56,7 @@ class ObservationSpec:
         return self.dtype == "uint8" and self.low == 0 and self.high == 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GameFacts:
     """What a caller may need to know about a game without running it."""
 
@@ -92,7 +94,7 @@ class GameFacts:
     network: str | None = None
     """Id of the network that policy="auto" makes, where hidden layers over the observation are not the right one."""
 
-    @property
+    @cached_property
     def head_sizes(self) -> tuple[int, ...]:
         """Number of values of each head."""
         return tuple(head.size for head in self.heads)
@@ -102,7 +104,7 @@ class GameFacts:
         """Name of each head."""
         return tuple(head.name for head in self.heads)
 
-    @property
+    @cached_property
     def num_actions(self) -> int:
         """Length A of a legal mask: the sum of the head sizes."""
         return sum(self.head_sizes)

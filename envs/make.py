@@ -11,7 +11,7 @@ from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import Array, Engine
 from ludory.errors import OptionError, PluginError
 from ludory.plugins import Entry, games
-from ludory.plugins.call import call
+from ludory.plugins.registry import call
 
 from .facts import GameFacts
 from .game import Game

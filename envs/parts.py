@@ -227,6 +227,11 @@ class Look:
     pace: float = 2.0
     """Decisions per second at which people can follow the game: the frame rate of `render_fps` and of videos."""
 
+    @property
+    def one_info(self) -> bool:
+        """Whether all seats have the same info."""
+        return self.seat_info is _nothing
+
 
 class Symmetry(NamedTuple):
     """A renaming under which a game stays the same: seeing o and playing a is equivalent to seeing o' and playing a'."""

@@ -8,6 +8,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from html import escape
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ludory.frames.terminal import text_svg
 
 from .game import Game
@@ -68,6 +71,27 @@ def html_pictures(title: str, game: Game, state: State | None, seats: Sequence[i
         f'<div style="max-width: 60em">{svg_picture(game, state, k, seat)}</div>' for k, seat in enumerate(seats[:4])
     )
     return f"<p>{escape(title)}</p>{shown}"
+
+
+def html_legal(game: Game, mask: NDArray[np.bool_]) -> str:
+    """HTML for notebooks: the legal values of each head by number and name, given the legal mask (A,)."""
+    if game.facts.box is not None:
+        return ""
+    told, start = [], 0
+    for head, size in enumerate(game.facts.head_sizes):
+        values = [k for k in range(size) if mask[start + k]]
+        legal = ", ".join(f"{value} {game.look.action_name(head, value)}" for value in values)
+        told.append(f"<p>{escape(f'legal {game.facts.head_names[head]}: {legal}')}</p>")
+        start += size
+    return "".join(told)
+
+
+def html_table(rows: Iterable[Sequence[str]], title: str = "") -> str:
+    """HTML for notebooks: `title`, and a table in which the first cell of each row is its heading."""
+    lines = (
+        f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>" for row in rows
+    )
+    return (title and f"<p>{escape(title)}</p>") + f"<table>{''.join(lines)}</table>"
 
 
 def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:

@@ -16,12 +16,22 @@ _TEXAS_42_AGENTS = "ludory.agents.texas42."
 _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
 _FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
 _SUDOKU = "ludory.envs.sudoku:make_game"
-_ALGORITHMS = "ludory.algorithms."
-_BENCH = "ludory.benchmarks."
-_PRETRAINED = "ludory.agents.pretrained.agent:make"
 _STYLE = "ludory.agents.arena.bots:make_style"
 _HANABI_GAMES, _SOKOBAN_GAMES, _FROZEN_LAKES = "ludory.envs.hanabi", "ludory.envs.sokoban", "ludory.envs.frozen_lake"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
+
+
+def _pretrained(id: str, summary: str, needs: str = "") -> Entry:
+    return Entry(id, "ludory.agents.pretrained.agent:make", summary, {"agent": id}, needs=needs)
+
+
+def _algorithm(id: str, learner: str, config: str, summary: str, extras: tuple[str, ...] = ()) -> Entry:
+    return Entry(id, f"ludory.algorithms.{learner}", summary, extras=extras, options=f"ludory.algorithms.{config}")
+
+
+def _benchmark(id: str, module: str, summary: str) -> Entry:
+    return Entry(id, f"ludory.benchmarks.{module}:run", summary)
+
 
 GAMES = (
     Entry("Hanabi2P-v0", _HANABI, "Hanabi for 2: five colours, five ranks", _FULL | {"players": 2, "hand_size": 5}),
@@ -136,27 +146,9 @@ AGENTS = (
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
-    Entry(
-        "hanabi/ppo",
-        _PRETRAINED,
-        "Hanabi for 2: a network trained by PPO",
-        {"agent": "hanabi/ppo"},
-        needs=_HANABI_GAMES,
-    ),
-    Entry(
-        "hanabi/ppo_long",
-        _PRETRAINED,
-        "Hanabi for 2: hanabi/ppo after more training",
-        {"agent": "hanabi/ppo_long"},
-        needs=_HANABI_GAMES,
-    ),
-    Entry(
-        "hanabi_tiny/ppo",
-        _PRETRAINED,
-        "tiny Hanabi for 2: a network trained by PPO",
-        {"agent": "hanabi_tiny/ppo"},
-        needs=_HANABI_GAMES,
-    ),
+    _pretrained("hanabi/ppo", "Hanabi for 2: a network trained by PPO", _HANABI_GAMES),
+    _pretrained("hanabi/ppo_long", "Hanabi for 2: hanabi/ppo after more training", _HANABI_GAMES),
+    _pretrained("hanabi_tiny/ppo", "tiny Hanabi for 2: a network trained by PPO", _HANABI_GAMES),
     Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
     Entry("hanabi/cheatbot", f"{_HANABI_BOTS}cheatbot", "Hanabi ceiling: sees its own hand"),
@@ -167,12 +159,10 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
-    Entry(
-        "connect_four/ppo", _PRETRAINED, "Connect Four: a network trained by self-play", {"agent": "connect_four/ppo"}
-    ),
-    Entry("tic_tac_toe/ppo", _PRETRAINED, "tic-tac-toe: a network trained by self-play", {"agent": "tic_tac_toe/ppo"}),
-    Entry("kuhn/cfr", _PRETRAINED, "Kuhn poker: an equilibrium, as a table", {"agent": "kuhn/cfr"}),
-    Entry("leduc/cfr", _PRETRAINED, "Leduc poker: an equilibrium, as a table", {"agent": "leduc/cfr"}),
+    _pretrained("connect_four/ppo", "Connect Four: a network trained by self-play"),
+    _pretrained("tic_tac_toe/ppo", "tic-tac-toe: a network trained by self-play"),
+    _pretrained("kuhn/cfr", "Kuhn poker: an equilibrium, as a table"),
+    _pretrained("leduc/cfr", "Leduc poker: an equilibrium, as a table"),
     Entry(
         "texas42/pimc",
         "ludory.agents.texas42.play.pimc:PimcAgent",
@@ -195,35 +185,21 @@ AGENTS = (
         "Texas 42: bids what its hand makes; another agent plays",
     ),
     Entry(
-        "texas42/seat",
-        "ludory.agents.texas42.bots:SplitAgent",
-        "Texas 42: one agent bids, another plays (bid=, play=)",
+        "texas42/seat", "ludory.agents.texas42.bots:SplitAgent", "Texas 42: one agent bids, another plays (bid=, play=)"
     ),
     Entry(
         "sokoban/solver",
-        "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
+        "ludory.agents.puzzles.solvers:SokobanSolver",
         "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
     ),
-    Entry(
-        "sokoban/ppo",
-        _PRETRAINED,
-        "Sokoban with one box: a network trained by PPO",
-        {"agent": "sokoban/ppo"},
-        needs=_SOKOBAN_GAMES,
-    ),
+    _pretrained("sokoban/ppo", "Sokoban with one box: a network trained by PPO", _SOKOBAN_GAMES),
     Entry(
         "frozen_lake/optimum",
-        "ludory.agents.puzzles.lake_optimum:LakeOptimum",
+        "ludory.agents.puzzles.solvers:LakeOptimum",
         "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
     ),
-    Entry(
-        "frozen_lake/ppo",
-        _PRETRAINED,
-        "FrozenLake on firm ice: a network trained by PPO",
-        {"agent": "frozen_lake/ppo"},
-        needs=_FROZEN_LAKES,
-    ),
-    Entry("sudoku/solver", "ludory.agents.puzzles.sudoku_solver:SudokuSolver", "Sudoku: fills the solution"),
+    _pretrained("frozen_lake/ppo", "FrozenLake on firm ice: a network trained by PPO", _FROZEN_LAKES),
+    Entry("sudoku/solver", "ludory.agents.puzzles.solvers:SudokuSolver", "Sudoku: fills the solution"),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
     Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
     Entry(
@@ -264,156 +240,126 @@ NETWORKS = (
     ),
     Entry(
         "pokemon/entity",
-        f"{_POKEMON_NETWORKS}entity:EntityPolicy",
+        f"{_POKEMON_NETWORKS}pointer:EntityPolicy",
         "Pokémon: one encoder for all twelve, pointer scores",
     ),
     Entry(
         "pokemon/entity-transformer",
-        f"{_POKEMON_NETWORKS}transformer:EntityTransformerPolicy",
+        f"{_POKEMON_NETWORKS}pointer:EntityTransformerPolicy",
         "Pokémon: attention over Pokémon, moves and field, pointer scores",
     ),
     Entry("pokemon/mlp", f"{_POKEMON_NETWORKS}mlp:FlatMlpPolicy", "Pokémon: hidden layers over flat"),
     Entry("pokemon/seed-mlp", f"{_POKEMON_NETWORKS}mlp:SeedMlpPolicy", "Pokémon: residual blocks over seed41"),
 )
 
+_SUPERVISED = ("lightning",)
+"""The extra that has all libraries of supervised learners."""
 ALGORITHMS = (
-    Entry(
-        "bc-v1",
-        _ALGORITHMS + "bc:BC",
-        "behaviour cloning of recorded games",
-        options=_ALGORITHMS + "bc.config:BCConfig",
-    ),
-    Entry(
+    _algorithm("bc-v1", "bc:BC", "bc.config:BCConfig", "behaviour cloning of recorded games", _SUPERVISED),
+    _algorithm(
         "distill-v1",
-        _ALGORITHMS + "distill:Distill",
+        "distill:Distill",
+        "distill.config:DistillConfig",
         "a network that learns what a search found",
-        options=_ALGORITHMS + "distill.config:DistillConfig",
+        _SUPERVISED,
     ),
-    Entry(
+    _algorithm(
         "texas42_oracle-v1",
-        _ALGORITHMS + "texas42.oracle:Texas42Oracle",
+        "texas42.oracle:Texas42Oracle",
+        "texas42.oracle.config:Texas42OracleConfig",
         "Texas 42 networks from exact values",
-        options=_ALGORITHMS + "texas42.oracle.config:Texas42OracleConfig",
+        _SUPERVISED,
     ),
-    Entry(
+    _algorithm(
         "texas42_student-v1",
-        _ALGORITHMS + "texas42.student:Texas42Student",
+        "texas42.student:Texas42Student",
+        "texas42.student.config:Texas42StudentConfig",
         "Texas 42 networks from E[Q] records",
-        options=_ALGORITHMS + "texas42.student.config:Texas42StudentConfig",
+        _SUPERVISED,
     ),
-    Entry(
-        "cfr-v1",
-        _ALGORITHMS + "cfr:CFR",
-        "counterfactual regret minimisation: tables for small games",
-        options=_ALGORITHMS + "cfr_config:CFRConfig",
+    _algorithm(
+        "cfr-v1", "cfr:CFR", "cfr_config:CFRConfig", "counterfactual regret minimisation: tables for small games"
     ),
-    Entry(
-        "ppo-v1",
-        _ALGORITHMS + "ppo:PPO",
-        "proximal policy optimisation with legal masks",
-        options=_ALGORITHMS + "ppo.config:PPOConfig",
+    _algorithm("ppo-v1", "ppo:PPO", "ppo.config:PPOConfig", "proximal policy optimisation with legal masks"),
+    _algorithm(
+        "vtrace-v1", "vtrace:VTrace", "vtrace.config:VTraceConfig", "V-trace, TD(lambda) and UPGO on replayed sequences"
     ),
-    Entry(
-        "vtrace-v1",
-        _ALGORITHMS + "vtrace:VTrace",
-        "V-trace, TD(lambda) and UPGO on replayed sequences",
-        options=_ALGORITHMS + "vtrace.config:VTraceConfig",
-    ),
-    Entry(
+    _algorithm(
         "league-v1",
-        _ALGORITHMS + "league.algorithm:LeagueLearner",
+        "league.algorithm:LeagueLearner",
+        "league.config:LeagueRules",
         "several players that learn at once, each against the others",
-        options=_ALGORITHMS + "league.config:LeagueRules",
     ),
-    Entry(
+    _algorithm(
         "flywheel-v1",
-        _ALGORITHMS + "flywheel.algorithm:FlywheelLearner",
+        "flywheel.algorithm:FlywheelLearner",
+        "flywheel.config:FlywheelOptions",
         "search, learn from it, promote what is better, again and again",
-        options=_ALGORITHMS + "flywheel.config:FlywheelOptions",
         extras=("lightning",),
     ),
-    Entry(
+    _algorithm(
         "world-model-v1",
-        _ALGORITHMS + "world_model.world_model:WorldModel",
+        "world_model.world_model:WorldModel",
+        "world_model.config:WorldModelConfig",
         "language models: fine-tuning on the states of games, then PPO",
-        options=_ALGORITHMS + "world_model.config:WorldModelConfig",
         extras=("lightning",),
     ),
-    Entry(
+    _algorithm(
         "text-ppo-v1",
-        _ALGORITHMS + "text_ppo.text_ppo:TextPPO",
+        "text_ppo.text_ppo:TextPPO",
+        "text_ppo.config:TextPPOConfig",
         "PPO and GRPO for language models over tokens",
-        options=_ALGORITHMS + "text_ppo.config:TextPPOConfig",
     ),
-    Entry(
+    _algorithm(
         "sb3_ppo-v1",
-        _ALGORITHMS + "sb3_ppo:SB3PPO",
+        "sb3_ppo:SB3PPO",
+        "sb3_ppo.config:SB3PPOConfig",
         "PPO and MaskablePPO of Stable-Baselines3, the originals",
-        options=_ALGORITHMS + "sb3_ppo.config:SB3PPOConfig",
     ),
 )
 
 BENCHMARKS = (
-    Entry("baselines", f"{_BENCH}baselines:run", "scores of players that need no training, for the manual"),
-    Entry("arena", f"{_BENCH}arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
-    Entry("arena-clones", f"{_BENCH}arena.clones:run", "clones of the arena's styles against the styles"),
-    Entry("arena-league", f"{_BENCH}arena.league:run", "leagues of duels beside plain self-play"),
-    Entry(
-        "coordinator",
-        f"{_BENCH}throughput.coordinator:run",
-        "the coordinator of a league under 10,000 simulated workers",
-    ),
-    Entry(
-        "traffic", f"{_BENCH}throughput.traffic:run", "what samplers on other machines send, and what saturates first"
-    ),
-    Entry("ray-overhead", f"{_BENCH}throughput.ray_overhead:run", "what Ray costs beside one process at equal cores"),
-    Entry("texas42-network", f"{_BENCH}texas42.network:run", "a Texas 42 network trained on exact values"),
-    Entry(
-        "faults", f"{_BENCH}faults.campaign:run", "kills, damaged files, full disks: what is lost, and how it is told"
-    ),
-    Entry(
-        "own-envs",
-        f"{_BENCH}throughput.own_envs:run",
-        "steps per second of Gymnasium environments beside SubprocVecEnv",
-    ),
-    Entry("exploitability", f"{_BENCH}learning.exploitability:run", "how exploitable learners are, over time"),
-    Entry("pokemon", f"{_BENCH}pokemon.speed:run", "Pokémon: turns per CPU second beside the bare simulator"),
-    Entry("pokemon-labels", f"{_BENCH}pokemon.labels:run", "Pokémon: labels of logs beside the choices made"),
-    Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
-    Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
-    Entry("text-env", f"{_BENCH}text_games.text_env:run", "text games: turns per second without a model"),
-    Entry("gpu", f"{_BENCH}gpu.campaign:run", "everything that one GPU gives, compared with the CPU first"),
-    Entry("cores", f"{_BENCH}throughput.cores:run", "engines and training: what a second core gives"),
-    Entry("replies", f"{_BENCH}text_games.replies:run", "tokens per second of small language models, by backend"),
-    Entry(
-        "sokoban",
-        f"{_BENCH}text_games.sokoban:run",
-        "Sokoban: rules, observations, texts and rooms on a core, and peers",
-    ),
-    Entry("pretrained", f"{_BENCH}pretrained:run", "trains the agents that ship with Ludory, and writes their cards"),
-    Entry("web", f"{_BENCH}web_server:run", "the browser's server: start, clicks, many tables, memory"),
-    Entry("start-up", f"{_BENCH}throughput.start_up:run", "seconds to the first step: cold, another preset, warm"),
-    Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
-    Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
-    Entry("hanabi-stream", f"{_BENCH}hanabi.stream:run", "a clone of a Hanabi bot from games played meanwhile"),
-    Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
-    Entry("hanabi-distill", f"{_BENCH}hanabi.distill:run", "what a search teaches a network, round by round"),
-    Entry("hanabi-search", f"{_BENCH}hanabi.search:run", "search over a Hanabi bot, on the same decks"),
-    Entry("hanabi-cross-play", f"{_BENCH}hanabi.cross_play:run", "every pair of Hanabi agents, on the same decks"),
-    Entry("hanabi-ablation", f"{_BENCH}hanabi.ablation:run", "clones of a Hanabi bot without parts of the observation"),
-    Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
-    Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
-    Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
-    Entry(
-        "tuned", f"{_BENCH}learning.tuned:run", "tuned settings: trainings over several seeds beside their baselines"
-    ),
-    Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
-    Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
-    Entry("sokoban-ppo", f"{_BENCH}text_games.sokoban_ppo:run", "PPO on Sokoban from planes, scored in unseen rooms"),
-    Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
-    Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
-    Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
-    Entry("texas42-strength", f"{_BENCH}texas42.strength:run", "Texas 42: the same contracts played by two players"),
+    _benchmark("baselines", "baselines", "scores of players that need no training, for the manual"),
+    _benchmark("arena", "arena.speed", "duels per second: engine, scripts, sampler, evaluation"),
+    _benchmark("arena-clones", "arena.clones", "clones of the arena's styles against the styles"),
+    _benchmark("arena-league", "arena.league", "leagues of duels beside plain self-play"),
+    _benchmark("coordinator", "throughput.coordinator", "the coordinator of a league under 10,000 simulated workers"),
+    _benchmark("traffic", "throughput.traffic", "what samplers on other machines send, and what saturates first"),
+    _benchmark("ray-overhead", "throughput.ray_overhead", "what Ray costs beside one process at equal cores"),
+    _benchmark("texas42-network", "texas42.network", "a Texas 42 network trained on exact values"),
+    _benchmark("faults", "faults.campaign", "kills, damaged files, full disks: what is lost, and how it is told"),
+    _benchmark("own-envs", "throughput.own_envs", "steps per second of Gymnasium environments beside SubprocVecEnv"),
+    _benchmark("exploitability", "learning.exploitability", "how exploitable learners are, over time"),
+    _benchmark("pokemon", "pokemon.speed", "Pokémon: turns per CPU second beside the bare simulator"),
+    _benchmark("pokemon-labels", "pokemon.labels", "Pokémon: labels of logs beside the choices made"),
+    _benchmark("pokemon-soak", "pokemon.soak", "Pokémon: memory, processes and files over many battles"),
+    _benchmark("pokemon-strength", "pokemon.strength", "Pokémon: battles between the scripted opponents"),
+    _benchmark("text-env", "text_games.text_env", "text games: turns per second without a model"),
+    _benchmark("gpu", "gpu.campaign", "everything that one GPU gives, compared with the CPU first"),
+    _benchmark("cores", "throughput.cores", "engines and training: what a second core gives"),
+    _benchmark("sokoban", "text_games.sokoban", "Sokoban: rules, observations, texts and rooms on a core, and peers"),
+    _benchmark("pretrained", "pretrained", "trains the agents that ship with Ludory, and writes their cards"),
+    _benchmark("web", "web_server", "the browser's server: start, clicks, many tables, memory"),
+    _benchmark("start-up", "throughput.start_up", "seconds to the first step: cold, another preset, warm"),
+    _benchmark("throughput", "throughput.throughput", "steps per second beside other engines"),
+    _benchmark("hanabi-bc", "hanabi.bc", "a clone of a Hanabi bot beside the bot"),
+    _benchmark("hanabi-stream", "hanabi.stream", "a clone of a Hanabi bot from games played meanwhile"),
+    _benchmark("hanabi-ppo", "hanabi.ppo", "a Hanabi agent trained for a given time, and its score"),
+    _benchmark("hanabi-distill", "hanabi.distill", "what a search teaches a network, round by round"),
+    _benchmark("hanabi-search", "hanabi.search", "search over a Hanabi bot, on the same decks"),
+    _benchmark("hanabi-cross-play", "hanabi.cross_play", "every pair of Hanabi agents, on the same decks"),
+    _benchmark("hanabi-ablation", "hanabi.ablation", "clones of a Hanabi bot without parts of the observation"),
+    _benchmark("hanabi-belief", "hanabi.belief", "whether beliefs about hands come true as often as said"),
+    _benchmark("learner", "learning.learner_speed", "targets and steps of a learner, beside other libraries'"),
+    _benchmark("learning", "learning.learning", "learning curves of algorithms, over several seeds"),
+    _benchmark("tuned", "learning.tuned", "tuned settings: trainings over several seeds beside their baselines"),
+    _benchmark("pokemon-bc", "pokemon.clone", "a clone of a scripted Pokémon player beside the player"),
+    _benchmark("pokemon-ppo", "pokemon.self_play", "PPO by self-play from a clone, and its learning curve"),
+    _benchmark("sokoban-ppo", "text_games.sokoban_ppo", "PPO on Sokoban from planes, scored in unseen rooms"),
+    _benchmark("spa-tiny", "text_games.spa_tiny", "world-model fine-tuning before PPO, with a small model"),
+    _benchmark("texas42-bidding", "texas42.bidding", "Texas 42: P(make) against played contracts"),
+    _benchmark("texas42-speed", "texas42.speed", "Texas 42: engine, solver, worlds and players on a core"),
+    _benchmark("texas42-strength", "texas42.strength", "Texas 42: the same contracts played by two players"),
 )
 
 COMMANDS = (
@@ -430,9 +376,10 @@ COMMANDS = (
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
-    Entry("league", "ludory.cli.league.command", "train a league of players, and report on it"),
+    Entry("league", "ludory.cli.league.command", "how far a league of `train league` is, and reports on it"),
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("storage", "ludory.cli.data.storage", "copies of runs and recordings in stores such as S3"),
+    Entry("hub", "ludory.cli.hub", "agents and recorded games on the Hugging Face hub"),
     Entry("cluster", "ludory.cli.cluster", "machines of a Ray cluster, on which jobs run with --ray"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
@@ -457,13 +404,14 @@ VIEWERS = (
 JOBS = (
     Entry("check/data", "ludory.cli.data.check", "sum up files of recorded games"),
     Entry("check/rooms", "ludory.cli.sokoban.rooms", "compare two sets of rooms"),
+    Entry("serve/openenv", "ludory.cli.spa.openenv", "serve a text game to clients of OpenEnv"),
     Entry("train/pipeline", "ludory.cli.league.pipeline", "imitation, fine-tuning, league and report in turn"),
 )
 """Commands whose name is a verb and a word behind it."""
 
 BELIEFS = (
     Entry("hanabi", "ludory.agents.hanabi.joint_search:beliefs", "exact sets of hands; two seats can search together"),
-    Entry("texas42", "ludory.agents.texas42.play.belief:beliefs", "worlds dealt anew at every decision"),
+    Entry("texas42", "ludory.agents.texas42.play.response:beliefs", "worlds dealt anew at every decision"),
 )
 
 _PUZZLES = "ludory.agents.puzzles.analysis:analysis"
@@ -483,11 +431,7 @@ _LAST_MAN_STANDING = "ludory.data.formats.last_man_standing.format:"
 FORMATS = (
     Entry("ludory", "ludory.data.formats.core:LudoryFormat", "datasets of Ludory"),
     Entry("minari", "ludory.data.formats.core:MinariFormat", "datasets of Minari: a folder or id"),
-    Entry(
-        "recorder",
-        f"{_LAST_MAN_STANDING}RecorderFormat",
-        "ticks of the arena or a game like it (*.jsonl.gz)",
-    ),
+    Entry("recorder", f"{_LAST_MAN_STANDING}RecorderFormat", "ticks of the arena or a game like it (*.jsonl.gz)"),
     Entry(
         "feedback",
         f"{_LAST_MAN_STANDING}FeedbackFormat",
@@ -499,6 +443,11 @@ FORMATS = (
         "Pokémon: one player's trajectory in each line",
     ),
     Entry("sparta", "ludory.data.formats.sparta.format:SpartaFormat", "Hanabi: logs of a search"),
+    Entry(
+        "hanab-live",
+        "ludory.data.formats.hanabi.format:HanabLiveFormat",
+        "Hanabi: games of people on hanab.live (JSON), and those of AH2AC2 (safetensors)",
+    ),
 )
 
 MAKERS = (

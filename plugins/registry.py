@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from importlib import metadata
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from ludory.errors import LudoryError, NotInstalledError, PluginError, UnknownIdError
+from ludory.errors import LudoryError, NotInstalledError, OptionError, PluginError, UnknownIdError, UnknownOptionError
 
 from .discovery import Broken, Discovered, discover, plugins_off
 from .entry import ID, TARGET, Entry, split_version
+from .files import load_inherited
 from .requirements import missing_dependency
 from .source import find_module
 
@@ -59,6 +62,10 @@ class Registry(Generic[T]):
 
     @cached_property
     def _offers(self) -> dict[str, list[Entry]]:
+        load_inherited()
+        if (begun := vars(self).get("_offers")) is not None:  # by what such a file registers
+            found: dict[str, list[Entry]] = begun
+            return found
         offers: dict[str, list[Entry]] = {}
         missing = self.missing
         for entry in [*self._builtins, *self._discovered().entries[self.group]]:
@@ -197,7 +204,12 @@ class Registry(Generic[T]):
             loaded: object = importlib.import_module(match["module"])
             for name in filter(None, (match["attribute"] or "").split(".")):
                 loaded = getattr(loaded, name)
-        except LudoryError:
+        except LudoryError as error:
+            # a name of one of our rooms that needs a library: the entry knows the extra that has all of its libraries
+            missing = error.__cause__
+            if isinstance(error, PluginError) and isinstance(missing, ModuleNotFoundError) and missing.name:
+                what = f"{self.kind} {entry.id!r}"
+                raise missing_dependency(what, missing.name, entry.distribution, entry.extras) from error
             raise
         except ModuleNotFoundError as error:
             own = match["module"].partition(".")[0]
@@ -259,3 +271,28 @@ def _not_installed(what: str, system: str) -> NotInstalledError:
     return NotInstalledError(
         f"{what} is of the system {system}, which is not part of this installation; type: pip install --force-reinstall ludory"
     )
+
+
+def call(what: str, function: Callable[..., object], *args: Any, **kwargs: Any) -> object:
+    """Return `function(*args, **kwargs)`; `what` names the function in errors.
+
+    Raises:
+        OptionError: the function does not take these arguments; the message lists those that it takes. An unknown name is an
+            UnknownOptionError.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # compiled code without a signature
+        return function(*args, **kwargs)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        options = [p for number, p in enumerate(signature.parameters.values()) if number >= len(args)]
+        allowed = ", ".join(str(p.replace(annotation=p.empty)) for p in options)
+        names = {p.name for p in options}
+        unknown = [name for name in kwargs if name not in names]
+        near = [word for name in unknown for word in get_close_matches(name, names, 1)]
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        kind = UnknownOptionError if unknown else OptionError
+        raise kind(f"{what}: {error}{hint}; it takes ({allowed})") from error
+    return function(*args, **kwargs)

@@ -11,9 +11,12 @@ from typing import Any
 from ludory.errors import OptionError
 
 CHECKPOINT_SUFFIX = ".ludory"
+HUB = "hf://"
+"""Before the name of a repository of the Hugging Face hub, such as hf://owner/name, in the place of a file."""
 FOLDER_HEADER = "ludory.json"
 """File in every folder that is a checkpoint."""
 _CALL = re.compile(r"(?P<name>[^()]*?)\s*\((?P<arguments>.*)\)", re.DOTALL)
+_HUB = re.compile(rf"{HUB}[^()\s]*")
 _KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>.+)", re.DOTALL)
 _WORDS = {"true": True, "false": False, "none": None}
 
@@ -26,11 +29,11 @@ class Spec:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     checkpoint: bool = False
-    """True if `name` is the path of a checkpoint, a file or a folder."""
+    """True if `name` is a checkpoint: the path of a file or folder, or hf://owner/name."""
 
 
 def parse_spec(text: str) -> Spec:
-    """Parse `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, is an existing file, or a folder with a ludory.json).
+    """Parse `name`, `name(value, key=value)`, or a checkpoint: a path (ends in .ludory, is an existing file, or a folder with a ludory.json) or hf://owner/name.
 
     Values are Python literals (also `true`, `false`, `none`); anything else is a string, so names need no quotes.
 
@@ -73,7 +76,7 @@ def parse_value(text: str) -> Any:
 
 
 def _is_checkpoint(text: str) -> bool:
-    if text.rstrip("/").endswith(CHECKPOINT_SUFFIX):
+    if text.rstrip("/").endswith(CHECKPOINT_SUFFIX) or _HUB.fullmatch(text):
         return True
     try:
         path = Path(text)

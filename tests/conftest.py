@@ -19,7 +19,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("ludory", deadline=None)  # shared cores are slow at times
+settings.load_profile("ludory")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small networks on shared cores are faster with one thread of PyTorch
 
 FAST_SECONDS = 2.0
@@ -127,7 +130,18 @@ def plain_kernels() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def counts() -> ModuleType:
     """`tools/counts.py`, which knows the names of the systems."""
-    spec = importlib.util.spec_from_file_location("counts", Path(__file__).parents[1] / "tools" / "counts.py")
+    return tool("counts")
+
+
+@pytest.fixture
+def release() -> ModuleType:
+    """`tools/release.py`, which builds and tries what is published."""
+    return tool("release")
+
+
+def tool(name: str) -> ModuleType:
+    """A script of `tools/`, imported anew."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

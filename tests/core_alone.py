@@ -41,7 +41,7 @@ DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 OF_THE_TREE = {
     "manual": "pages of the manual, which are about all systems",
     "faults": "leagues and learners of systems on other machines",
-    "test_counts.py": "counts in the whole tree",
+    "tools": "counts, packages and promises of the whole tree",
     "test_structure.py": "folders of the whole tree",
     "test_readme.py": "the first page of the whole tree",
     "test_core_alone.py": "this very run",

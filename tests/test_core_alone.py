@@ -75,7 +75,8 @@ def test_what_is_left_is_listed_and_the_doctor_names_the_rest(run: Run) -> None:
         ("ludory.make_agent('hanabi/iggi', 'TicTacToe-v0')", "agent 'hanabi/iggi'", "hanabi"),
         ("ludory.make_agent('hanabi/ppo', 'TicTacToe-v0')", "agent 'hanabi/ppo'", "hanabi"),
         ("ludory.make_algorithm('league', 'TicTacToe-v0')", "algorithm 'league'", "league"),
-        ("ludory.cli.main(['league', 'run'])", "command 'league'", "league"),
+        ("ludory.cli.main(['league', 'run'])", "algorithm 'league'", "league"),
+        ("ludory.cli.main(['league', 'report'])", "command 'league'", "league"),
         ("ludory.cli.main(['check', 'rooms'])", "job 'check/rooms'", "sokoban"),
     ],
 )

@@ -54,7 +54,7 @@ def test_the_readme_is_one_screen():
     assert len(README.splitlines()) <= 110
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/results.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/results.md", "docs/support.md"])
 def test_every_file_and_id_that_a_page_names_exists(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for file in re.findall(r"\]\(([\w/.-]+)\)", text):

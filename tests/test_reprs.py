@@ -77,6 +77,37 @@ def test_a_notebook_shows_the_game_of_a_pettingzoo_environment() -> None:
     parsed(env._repr_html_())
 
 
+def test_a_notebook_shows_the_legal_moves_of_an_environment() -> None:
+    env, aec = make_env(TINY), make_aec("KuhnPoker-v0")
+    env.reset(seed=3)
+    aec.reset(seed=3)
+    for shown, legal in ((env, "legal action: 2 play 1, 3 play 2"), (aec, "legal move: 0 pass, 1 bet")):
+        assert legal in "".join(part.text or "" for part in parsed(shown._repr_html_()).iter("p"))
+
+
+def test_a_notebook_shows_an_engine_with_everything_in_its_games() -> None:
+    engine = ludory.make_engine(TINY, 6, seed=1)
+    assert engine._repr_html_().count("<svg") == 0
+    engine.reset()
+    assert engine._repr_html_().count("<svg") == 4
+    parsed(engine._repr_html_())
+
+
+def test_a_notebook_shows_what_a_learner_learnt_and_its_options() -> None:
+    model = ludory.make_algorithm("ppo", env=TINY, num_envs=4, n_steps=16, batch_size=32, seed=1)
+    cells = [part.text for part in parsed(model._repr_html_()).iter() if part.tag in ("td", "th")]
+    assert {"timesteps", "0", "clip_range", "0.2"} <= set(cells)
+    assert "mean return" not in cells
+    model.learn(128)
+    assert "mean return" in model._repr_html_()
+
+
+def test_a_notebook_shows_exact_results_as_tables() -> None:
+    exact = ludory.exploitability("random", "KuhnPoker-v0")
+    for thing, cell in ((exact, "0.4167"), (ludory.best_response("random", "KuhnPoker-v0"), "0.5")):
+        assert cell in [part.text for part in parsed(thing._repr_html_()).iter("td")]
+
+
 def test_a_notebook_shows_a_replay_as_a_page() -> None:
     replay = ludory.watch(["random", "hanabi/iggi"], TINY, seed=3)
     frame = parsed(replay._repr_html_())[0]

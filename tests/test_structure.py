@@ -17,6 +17,7 @@ SIBLINGS = 15
 SMALL = 50
 """Lines of a file below which it needs a reason of its own to be a file."""
 REASONS = {
+    "agents/language/adapters/trl_tool.py": "for who writes a script of TRL; the manual shows it",
     "benchmarks/text_games/rules_loop.py": "a template that `bind` reads",
     "agents/networks/policies/gru.py": "the home of an id",
     "algorithms/cfr_config.py": "read by help pages, which import no learner",
@@ -25,7 +26,7 @@ REASONS = {
     "envs/engine/binding/bot_cuda.py": "a template that `bind` reads",
     "envs/hanabi/symmetry.py": "a fact of the game, which learners read through `Game`",
     "src/ludory/web/pages/covers.py": "`make web-covers` runs it",
-    "envs/texas42/pictures/tiles.py": "how a domino is drawn",
+    "envs/texas42/pictures/svg.py": "how a domino is drawn",
 }
 """Small files with one importer that stay, and why."""
 
@@ -105,6 +106,35 @@ def test_a_public_class_name_means_one_thing() -> None:
                 homes[node.name].append(str(file.relative_to(ROOT)))
     doubled = {name: files for name, files in homes.items() if len(files) > 1}
     assert not doubled, doubled
+
+
+def test_no_module_imports_what_windows_lacks() -> None:
+    """Functions import it, or `locks`; the campaign of faults says that it needs Unix before it imports its parts."""
+    lacking = re.compile(r"^(?:import|from) (?:fcntl|grp|pty|pwd|readline|resource|syslog|termios|tty)\b", re.M)
+    found = [file for file in sources() if lacking.search(file.read_text(encoding="utf-8"))]
+    assert not found
+
+
+def test_text_is_read_and_written_in_a_named_encoding() -> None:
+    """Windows has another default than UTF-8. Output of other programs is read by benchmarks as the system writes it."""
+    unnamed = []
+    for file in sources():
+        source = file.read_text(encoding="utf-8")
+        if not re.search(r"_text\(|\.open\(|subprocess", source):
+            continue
+        for node in ast.walk(ast.parse(source)):
+            if not isinstance(node, ast.Call) or any(word.arg in ("encoding", None) for word in node.keywords):
+                continue
+            name, given = getattr(node.func, "attr", getattr(node.func, "id", "")), len(node.args)
+            mode = node.args[0].value if given and isinstance(node.args[0], ast.Constant) else None
+            files = (name == "read_text" and given < 1) or (name == "write_text" and given < 2)
+            opened = (
+                name == "open" and isinstance(node.func, ast.Attribute) and mode in ("r", "w", "a", "x", "r+", "w+")
+            )
+            output = any(word.arg == "text" for word in node.keywords) and name in ("run", "Popen", "check_output")
+            if files or opened or (output and "benchmarks" not in file.parts):
+                unnamed.append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert not unnamed, 'encoding="utf-8" is missing in\n' + "\n".join(unnamed)
 
 
 def test_the_architecture_page_names_functions_where_they_are() -> None:

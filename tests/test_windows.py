@@ -34,16 +34,16 @@ print("played")
 """
 
 
-def environment(cache: Path) -> dict[str, str]:
+def environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, (str(IMITATION), os.environ.get("PYTHONPATH"))))
     settings = {"PYTHONPATH": path, "PYTHONWARNDEFAULTENCODING": "1", "PYTHONIOENCODING": "cp1252"}
-    return os.environ | settings | {"LUDORY_CACHE_DIR": str(cache)}
+    return os.environ | settings
 
 
-def ludory(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def ludory(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *words],
-        env=environment(folder / "cache"),
+        env=environment() | variables,
         cwd=folder,
         capture_output=True,
         encoding="cp1252",
@@ -52,10 +52,12 @@ def ludory(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_windows_users_play_train_evaluate_and_watch(tmp_path: Path) -> None:
+    # a cache folder of its own, in which the first game is compiled, and then the usual one
+    played = ludory(tmp_path, "-c", PLAY, LUDORY_CACHE_DIR=str(tmp_path / "cache"))
+    assert played.stdout.strip() == "played", played.stderr
     command = ("-m", "ludory")
     train = (*command, "train", "ppo", "--env", "TicTacToe-v0", "--timesteps", "200", "--out", "model.ludory")
     for words, said in {
-        ("-c", PLAY): "played",
         train: "trained: ",
         (*train, "--resume", "--timesteps", "400"): "trained: ",
         (*command, "eval", "model.ludory", "random", "--game", "TicTacToe-v0", "--games", "20"): "random",
@@ -81,7 +83,7 @@ def test_what_needs_unix_says_so_in_one_line(tmp_path: Path, benchmark: str) -> 
 
 def test_the_browser_s_server_answers_on_windows(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ludory", "serve", "--port", "0", "--tables", str(tmp_path / "tables")]
-    server = subprocess.Popen(command, env=environment(tmp_path / "cache"), stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
         address = server.stdout.readline().split()[-1]

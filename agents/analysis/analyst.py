@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ludory import plugins
-from ludory.envs.chance import hash_rows
-from ludory.envs.game import Game
+from ludory.envs import Game, hash_rows
 from ludory.errors import OptionError
 
 from .positions import StudiedPosition

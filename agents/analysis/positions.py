@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from ludory.agents.seat import Seat, SeatMove
 from ludory.data.playthrough import ALL_SEATS, PlayedMove
 from ludory.data.replay import Replay, frames
-from ludory.envs.engine.protocol import Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine, make_game
+from ludory.envs import Engine, Game, make_engine, make_game, on_host
 from ludory.errors import IllegalActionError, OptionError
 from ludory.reading import shown
 

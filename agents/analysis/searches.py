@@ -14,12 +14,7 @@ from ludory.agents.search.blueprint import Blueprint, engine_of, make_blueprint
 from ludory.agents.search.mcts import MCTS
 from ludory.agents.search.particles import belief_maker
 from ludory.agents.seat import SeatMove
-from ludory.envs.chance import COUNTER, KEY, hash_rows
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory, memory_of_new_games
-from ludory.envs.seats.table import Table
+from ludory.envs import COUNTER, KEY, Engine, Game, KernelEngine, Memory, Table, hash_rows, memory_of_new_games, on_host
 from ludory.errors import OptionError
 from ludory.plugins.spec import short_name
 

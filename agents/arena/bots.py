@@ -9,24 +9,15 @@ from ludory.envs import Game
 from ludory.envs.arena.rules import step
 from ludory.errors import OptionError
 
-from .styles import (
-    MEMORY,
-    choose_looter,
-    choose_miner,
-    choose_random,
-    choose_rusher,
-    choose_sniper,
-    choose_turtle,
-    choose_zone,
-)
+from . import styles
 
 STYLES: dict[str, Callable[..., None]] = {
-    "rusher": choose_rusher,
-    "sniper": choose_sniper,
-    "turtle": choose_turtle,
-    "looter": choose_looter,
-    "miner": choose_miner,
-    "zone": choose_zone,
+    "rusher": styles.choose_rusher,
+    "sniper": styles.choose_sniper,
+    "turtle": styles.choose_turtle,
+    "looter": styles.choose_looter,
+    "miner": styles.choose_miner,
+    "zone": styles.choose_zone,
 }
 """Kernel of each style by name; none of them draws."""
 
@@ -54,7 +45,9 @@ def make_random(game: Game, seed: int | None = None) -> KernelAgent:
         OptionError: the game is not the arena.
     """
     _check("arena/random", game)
-    return KernelAgent("arena/random", BotKernels(choose_random, memory_size=MEMORY, draws=True), seed=seed)
+    return KernelAgent(
+        "arena/random", BotKernels(styles.choose_random, memory_size=styles.MEMORY, draws=True), seed=seed
+    )
 
 
 def _check(name: str, game: Game) -> None:

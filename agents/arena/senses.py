@@ -4,8 +4,7 @@
 
 from ludory.envs import kernel
 from ludory.envs.arena.constants import REACH, UNIT_LENGTH, VISION
-from ludory.envs.arena.direction_bins import aim_bins_towards, move_bins_towards, on_target
-from ludory.envs.arena.geometry import isqrt
+from ludory.envs.arena.geometry import aim_bins_towards, isqrt, move_bins_towards, on_target
 from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
 from ludory.envs.arena.phases.crates import nearest_crate
 from ludory.envs.arena.state import AIM_BINS, AIM_X, AIM_Y, MOVE_BINS, MOVE_X, MOVE_Y

@@ -8,8 +8,7 @@ n the vector across e on the side to which the body already moves. Lengths in su
 
 from ludory.envs import kernel, mix
 from ludory.envs.arena.constants import DASH, HEALTH, MINE, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
-from ludory.envs.arena.direction_bins import lead, side
-from ludory.envs.arena.geometry import scale
+from ludory.envs.arena.geometry import lead, scale, side
 from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
 from ludory.envs.arena.observe.sight import NOBODY, nearest_rival
 from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from ludory.agents.agent import Agent
 from ludory.agents.make import make_agent
 from ludory.cluster.workers import Workers
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game
-from ludory.envs.make import NamedGame, make_engine
+from ludory.envs import Engine, Game, NamedGame, make_engine
 from ludory.envs.seats.table import Listener, Table
 from ludory.errors import OptionError
 

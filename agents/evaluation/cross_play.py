@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 
 from ludory.agents.agent import Agent
 from ludory.cluster.workers import Workers
+from ludory.envs import Game, make_game
 from ludory.envs.engine.checks import checked_seed
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs.pictures import html_table
 
 from .blocks import MOST_ELSEWHERE, Block, Roster, cut, play_blocks
 from .evaluate import check_count
@@ -46,13 +45,10 @@ class CrossPlay:
         return f"<CrossPlay of {', '.join(self.agents)} in {self.game}: {self.games:,} games of each pair>"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in ("", *self.agents))
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th>{''.join(f'<td>{one.mean:.3f} ± {one.stderr:.3f}</td>' for one in row)}</tr>"
-            for name, row in zip(self.agents, self.estimates(), strict=True)
-        )
+        cells = [[f"{one.mean:.3f} ± {one.stderr:.3f}" for one in row] for row in self.estimates()]
+        rows = [("", *self.agents), *((name, *row) for name, row in zip(self.agents, cells, strict=True))]
         note = f"{self.game}, {self.games:,} games of each pair: mean return of the row's agent ± standard error"
-        return f"<p>{escape(note)}</p><table><tr>{head}</tr>{rows}</table>"
+        return html_table(rows, note)
 
     @property
     def games(self) -> int:

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from ludory.agents.agent import Agent
 from ludory.cluster.workers import Workers
+from ludory.envs import Engine, Game, make_game
 from ludory.envs.engine.checks import checked_seed
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
 from ludory.envs.seats.table import Listener
 from ludory.errors import OptionError
 

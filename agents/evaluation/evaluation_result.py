@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ludory.envs.pictures import html_table
 from ludory.errors import OptionError
 
 Floats = np.float64 | NDArray[np.float64]
@@ -94,9 +94,8 @@ class EvaluationResult:
             for name, one in self._named().items()
         ]
         rows = [("", "mean", "standard error", "95 % interval"), *cells]
-        table = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         heading = f"{', '.join(self.agents)}: {self.game}, {self.games:,} games, seed {self.seed}"
-        return f"<p>{escape(heading)}</p><table>{table}</table>"
+        return html_table(rows, heading)
 
     def estimates(self) -> dict[str, Estimate]:
         """Estimates of returns, of outcomes that are one number per game, and of the share of each text outcome."""

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from ludory.checkpoints.checkpoint import install_hint
+from ludory.envs import Game, GameFacts
 from ludory.envs.conventions import check_conventions
-from ludory.envs.facts import GameFacts
-from ludory.envs.game import Game
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
-from ludory.plugins import networks
-from ludory.plugins.spec import parse_spec
+from ludory.plugins import networks, parse_spec
 
 from .policy import Policy, refuse_not_finite
 

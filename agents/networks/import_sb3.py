@@ -21,8 +21,7 @@ from torch import Tensor, nn
 from ludory.agents.networks.layers.encoders import FloatLinear
 from ludory.agents.networks.policies.mlp import ACTIVATIONS, MlpPolicy
 from ludory.agents.neural import NeuralAgent
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs import Game, make_game
 from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.reading import check_zip, parse_json, read_member
 

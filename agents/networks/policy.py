@@ -139,12 +139,23 @@ def numpy_to_bits(observation: NDArray[Any], spec: ObservationSpec) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(flat, np.float32))
 
 
+class OutputLinear(nn.Linear):
+    """`nn.Linear` that computes in float32 under autocast, too: values of thousands and ratios of probabilities need its digits."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., out_features) from (..., in_features)."""
+        if not torch.is_autocast_enabled(input.device.type):
+            return super().forward(input)
+        with torch.autocast(input.device.type, enabled=False):
+            return super().forward(input.to(self.weight.dtype))
+
+
 def output_layers(width: int, facts: GameFacts) -> tuple[nn.Linear, nn.Linear]:
     """Linear layers from features (..., width) to logits (..., A) and to the value (..., 1).
 
     Orthogonal weights with gain 0.01 for logits, so that play starts nearly uniform, and 1 for the value; zero biases.
     """
-    logits, value = nn.Linear(width, facts.num_outputs), nn.Linear(width, 1)
+    logits, value = OutputLinear(width, facts.num_outputs), OutputLinear(width, 1)
     for layer, gain in ((logits, 0.01), (value, 1.0)):
         nn.init.orthogonal_(layer.weight, gain)
         nn.init.zeros_(layer.bias)

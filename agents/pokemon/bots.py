@@ -19,15 +19,7 @@ from ludory.envs.pokemon.dex import STATUS, TARGETS, dex
 from ludory.envs.pokemon.vocab import vocabulary
 from ludory.errors import OptionError
 
-from .heuristics import (
-    FIRST_GIMMICK,
-    NOBODY,
-    MoveTables,
-    columns,
-    greedy_choices,
-    heuristic_choices,
-    strongest_choices,
-)
+from . import heuristics
 
 HAZARDS = {"stealthrock": 1, "spikes": 2, "toxicspikes": 3, "stickyweb": 4, "rapidspin": -1, "defog": -1}
 """What `MoveTables.hazard` says about a move; all others are 0."""
@@ -60,7 +52,7 @@ class PokemonBot(DrawingAgent):
         rows = np.asarray(rows)
         seen, masks = entity[rows, seat], engine.legal()[rows, seat]
         actions = self.decide(seen, masks, _positions(engine, rows, seat))
-        drawn = np.flatnonzero(actions == NOBODY)
+        drawn = np.flatnonzero(actions == heuristics.NOBODY)
         if len(drawn):
             actions[drawn] = self.draw(masks[drawn], memory, rows[drawn])
         return actions
@@ -99,18 +91,18 @@ class RandomBot(PokemonBot):
         self, seen: NDArray[np.float32], masks: NDArray[np.bool_], orders: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """`NOBODY` everywhere."""
-        return np.full(len(masks), NOBODY)
+        return np.full(len(masks), heuristics.NOBODY)
 
     def draw(self, masks: NDArray[np.bool_], memory: Memory, rows: NDArray[Any]) -> NDArray[np.int64]:
         """Draws (m,): first whether a gimmick is used, then uniform over the actions of that kind."""
         if self._rate is None:
             return super().draw(masks, memory, rows)
-        gimmicks = masks[:, FIRST_GIMMICK:].sum(axis=1)
+        gimmicks = masks[:, heuristics.FIRST_GIMMICK :].sum(axis=1)
         share = np.minimum(gimmicks / masks.sum(axis=1), self._rate)
         used = uniforms(memory[rows, 0], memory[rows, 1], 2)[:, 1] < share
         allowed = masks.copy()
-        allowed[~used, FIRST_GIMMICK:] = False
-        allowed[used, :FIRST_GIMMICK] = False
+        allowed[~used, heuristics.FIRST_GIMMICK :] = False
+        allowed[used, : heuristics.FIRST_GIMMICK] = False
         return super().draw(allowed, memory, rows)
 
 
@@ -124,7 +116,7 @@ class MaxBasePowerBot(PokemonBot):
     ) -> NDArray[np.int64]:
         """Actions (m,), `NOBODY` where there is no menu."""
         actions = np.empty(len(seen), np.int64)
-        strongest_choices(seen, masks, move_tables(_generation(seen)), actions)
+        heuristics.strongest_choices(seen, masks, move_tables(_generation(seen)), actions)
         return actions
 
 
@@ -151,7 +143,7 @@ class SimpleHeuristicsBot(PokemonBot):
     ) -> NDArray[np.int64]:
         """Actions (m,), `NOBODY` where an active Pokémon is missing."""
         actions, generation = np.empty(len(seen), np.int64), _generation(seen)
-        heuristic_choices(
+        heuristics.heuristic_choices(
             seen, masks, orders, move_tables(generation), generation, self._sets_up, self._terastallizes, actions
         )
         return actions
@@ -167,7 +159,7 @@ class GreedyDamageBot(PokemonBot):
     ) -> NDArray[np.int64]:
         """Actions (m,), `NOBODY` at team preview."""
         actions = np.empty(len(seen), np.int64)
-        greedy_choices(seen, masks, orders, move_tables(_generation(seen)), actions)
+        heuristics.greedy_choices(seen, masks, orders, move_tables(_generation(seen)), actions)
         return actions
 
 
@@ -206,7 +198,7 @@ def _check(name: str, game: Game) -> None:
 
 
 @cache
-def move_tables(gen: int) -> MoveTables:
+def move_tables(gen: int) -> heuristics.MoveTables:
     """Numbers of a generation's moves as the original has them."""
     numbers, moves = dex(gen), vocabulary("moves")
     hits = np.where(numbers.move_min_hits == numbers.move_max_hits, numbers.move_min_hits, 19 / 6)  # 2, 3, 4 or 5
@@ -216,7 +208,7 @@ def move_tables(gen: int) -> MoveTables:
     for name, kind in HAZARDS.items():
         hazard[moves[name]] = kind
     setup = (numbers.move_category == STATUS) & (numbers.move_target == TARGETS.index("self"))
-    return columns(
+    return heuristics.columns(
         chart=numbers.chart,
         type=numbers.move_type,
         category=numbers.move_category,

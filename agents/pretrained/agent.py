@@ -13,8 +13,7 @@ from ludory.agents.networks.build import policy_of
 from ludory.agents.neural import NeuralAgent, seen_game
 from ludory.agents.tabular import TabularAgent
 from ludory.checkpoints.checkpoint import read_checkpoint
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs import Game, make_game
 from ludory.errors import OptionError
 
 from .cards import read_card, weights_file

@@ -12,11 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.agent import Agent, KernelAgent
-from ludory.envs.chance import draw
-from ludory.envs.engine.binding.bind import bind
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game
+from ludory.envs import Engine, Game, KernelEngine, bind, draw
 from ludory.errors import OptionError
 
 from .belief import Draw
@@ -110,7 +106,7 @@ def make_blueprint(agent: Agent, game: Game, searcher: str, device: str = "cpu")
     if isinstance(agent, KernelAgent) and not agent.kernels.draws:
         if device == "cpu":
             return KernelBlueprint(agent, game, searcher)
-        from .cuda_blueprint import CudaBlueprint
+        from .kernel_blueprint import CudaBlueprint
 
         return CudaBlueprint(agent, game, searcher, device)
     if device != "cpu":

@@ -1,4 +1,4 @@
-"""`KernelBlueprint`: a rule bot as a blueprint, in compiled code."""
+"""Rule bots as blueprints, in compiled code: `KernelBlueprint`, and `CudaBlueprint` with rollouts on a GPU."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import KernelAgent
-from ludory.envs.engine.parallel import run_parts
-from ludory.envs.kernels import kernel
+from ludory.agents.agent import Agent, KernelAgent
+from ludory.envs import Game, kernel, on_host, run_parts
+from ludory.envs.engine.cuda_device import find_device
+from ludory.envs.engine.cuda_engine import CudaEngine
 
 from .belief import Draw
-from .blueprint import Blueprint, Memories
+from .blueprint import Blueprint, Memories, fields_of
 
 TEMPLATE = Path(__file__).parent / "playout.py"
 ROUNDS_PER_THREAD = 8
@@ -70,3 +71,42 @@ class KernelBlueprint(Blueprint):
 
         run_parts(play_part, len(worlds), rows_per_thread=ROUNDS_PER_THREAD)
         return returns
+
+
+class CudaBlueprint(KernelBlueprint):
+    """As `KernelBlueprint`, with all worlds and actions of a check in one batch on `device`, one launch per move.
+
+    Beliefs stay on the CPU. Checks are rarer, so that a launch has enough work: a search distributes its rollouts differently than on
+    the CPU and may return a different action. Each rollout returns the same, bit for bit.
+
+    Raises:
+        OptionError: there is no such GPU, as in `find_device`.
+    """
+
+    rounds_between_checks = 1000
+
+    def __init__(self, agent: Agent, game: Game, searcher: str, device: str) -> None:
+        super().__init__(agent, game, searcher)
+        find_device(device)
+        self.device = device
+
+    def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
+        """Returns of all worlds and actions, played in one batch."""
+        count, each, seats = len(drawn.worlds), len(actions), range(self.game.facts.players)
+        engine = CudaEngine(self.game, count * each, seed=0, device=self.device)
+        engine.load_fields(fields_of(self.game, drawn.worlds.repeat(each)), check=False)
+        memories = [engine.tensor(drawn.memories[:, p].repeat(each, axis=0)) for p in seats]
+        moves = engine.tensor(np.tile(actions, count))
+        returns = engine.rewards[:, seat].double() * 0
+        movers = on_host(engine.to_move)
+        while (running := np.flatnonzero(movers >= 0)).size:
+            for p in seats:
+                self.agent.notice(engine, p, running, moves[running], memories[p])
+            engine.step(moves)
+            returns += engine.rewards[:, seat]
+            movers = on_host(engine.to_move)
+            for mover in np.unique(movers[movers >= 0]):
+                rows = np.flatnonzero(movers == mover)
+                moves[rows] = self.agent.choose(engine, int(mover), rows, memories[mover])
+        found: NDArray[np.float64] = on_host(returns).reshape(count, each)
+        return found

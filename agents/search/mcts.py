@@ -10,12 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.agents.agent import DrawingAgent
 from ludory.agents.draws import ONE_MORE, Keys
-from ludory.envs.chance import hash_rows
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.parallel import run_parts
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory
+from ludory.envs import Array, Engine, Game, KernelEngine, Memory, hash_rows, on_host, run_parts
 from ludory.errors import OptionError
 
 TEMPLATE = Path(__file__).parent / "uct.py"

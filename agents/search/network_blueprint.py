@@ -11,8 +11,7 @@ from torch import Tensor
 
 from ludory.agents.networks.policy import from_seat, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Engine
+from ludory.envs import Engine, KernelEngine
 
 from .belief import Draw
 from .blueprint import Blueprint, Memories, engine_of

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from ludory import plugins
 from ludory.agents.seat import Seat, SeatMove
-from ludory.envs.chance import COUNTER, KEY, hash_rows
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import on_host
+from ludory.envs import COUNTER, KEY, KernelEngine, hash_rows, on_host
 from ludory.errors import OptionError
 
 from .belief import Belief, Draw, GameBeliefs

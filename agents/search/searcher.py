@@ -8,8 +8,7 @@ from typing import Any
 from ludory.agents.agent import Agent
 from ludory.agents.draws import Keys
 from ludory.agents.seat import SeatAgent
-from ludory.envs.chance import hash_rows
-from ludory.envs.seats.player import Memory
+from ludory.envs import Memory, hash_rows
 
 from .blueprint import Blueprint
 from .rollouts import RolloutSearch, SearchDecision

@@ -11,19 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ludory import plugins
-from ludory.agents import (
-    Belief,
-    GameBeliefs,
-    RolloutSearch,
-    SearchDecision,
-    Searcher,
-    Seat,
-    SeatMove,
-    belief_maker,
-    make_agent,
-    make_blueprint,
-)
+from ludory import agents, plugins
 from ludory.envs import Array, Engine, Game, Memory, hash_rows
 from ludory.errors import OptionError
 
@@ -37,10 +25,10 @@ _searching: WeakKeyDictionary[Engine, int] = WeakKeyDictionary()
 class SpartaNotes:
     """What a search remembers of one game."""
 
-    belief: Belief | None = None
+    belief: agents.Belief | None = None
     key: int = 0
     """Hash of the seed and the moves so far, on which random draws depend; not on the game's place in a batch."""
-    decisions: list[SearchDecision] = field(default_factory=list)
+    decisions: list[agents.SearchDecision] = field(default_factory=list)
     """Of the seat's own moves, forced ones left out."""
 
     @property
@@ -49,7 +37,7 @@ class SpartaNotes:
         return self.belief.contradictions if self.belief else 0
 
 
-class Sparta(Searcher):
+class Sparta(agents.Searcher):
     """Plays out every legal action in the same drawn worlds, all seats on the blueprint, and takes the best one.
 
     Worlds come from the posterior given that the others play the blueprint, by the game's own belief (`GameBeliefs`), else by
@@ -89,15 +77,15 @@ class Sparta(Searcher):
         device: str = "cpu",
         halving: bool = False,
     ) -> None:
-        bot = make_agent(blueprint, game)
+        bot = agents.make_agent(blueprint, game)
         self.blueprint_spec = blueprint if isinstance(blueprint, str) else None
         self.name = f"sparta({self.blueprint_spec or bot.name})"
         super().__init__(game)
-        self.blueprint = make_blueprint(bot, game, self.name, device)
-        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds, halving)
+        self.blueprint = agents.make_blueprint(bot, game, self.name, device)
+        self.search = agents.RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds, halving)
         self.confirm, self.unsound, self._device = confirm, unsound, device
         self.alone = not unsound
-        self._new_belief = belief_maker(self.blueprint, self.name, particles)
+        self._new_belief = agents.belief_maker(self.blueprint, self.name, particles)
         self.seed(seed)
 
     @property
@@ -119,7 +107,7 @@ class Sparta(Searcher):
         searching = _searching.setdefault(engine, seat)
         if searching != seat and not self.unsound:
             bot, own = self.blueprint.agent.name, self.name[:-1]
-            offered = self.game.hook(plugins.beliefs, GameBeliefs)
+            offered = self.game.hook(plugins.beliefs, agents.GameBeliefs)
             both = f"let both search together with {own}, joint=True), " if offered and offered.joint else ""
             raise OptionError(
                 f"{self.name} searches in seat {searching} and in seat {seat} of the same games: each would take the other for "
@@ -127,17 +115,17 @@ class Sparta(Searcher):
             )
         return super().choose(engine, seat, rows, memory)
 
-    def watch(self, seat: Seat, move: SeatMove, own: SpartaNotes) -> None:
+    def watch(self, seat: agents.Seat, move: agents.SeatMove, own: SpartaNotes) -> None:
         """Update the belief."""
         self._belief(seat, own).watch(seat, move)
         own.key = int(hash_rows(hash_rows(own.key, move.seat), move.action))
 
-    def _belief(self, seat: Seat, own: SpartaNotes) -> Belief:
+    def _belief(self, seat: agents.Seat, own: SpartaNotes) -> agents.Belief:
         if own.belief is None:
             own.belief = self._new_belief(seat.number)
         return own.belief
 
-    def decide(self, seat: Seat, own: SpartaNotes) -> int:
+    def decide(self, seat: agents.Seat, own: SpartaNotes) -> int:
         """The best action; the search is appended to `own.decisions`."""
         legal, belief = np.flatnonzero(seat.mask), self._belief(seat, own)
         if len(legal) == 1:
@@ -167,7 +155,7 @@ def make(
     range_max: int | None = None,
     device: str = "cpu",
     halving: bool = False,
-) -> Searcher:
+) -> agents.Searcher:
     """`sparta(hanabi/smartbot)`, a `Sparta`; with joint=True, for all seats of a game, what it offers as `GameBeliefs.joint`.
 
     Raises:
@@ -181,7 +169,7 @@ def make(
             "sparta(joint=True) takes rollouts, threshold, errors, seed, range_max and halving; a search must come out the same in both seats, "
             "so it cannot be cut short by seconds"
         )
-    offered = game.hook(plugins.beliefs, GameBeliefs)
+    offered = game.hook(plugins.beliefs, agents.GameBeliefs)
     if not offered or not offered.joint:
         raise OptionError(
             f"sparta(joint=True) plays games whose seats can repeat each other's searches, and {game.name} has no such search; "

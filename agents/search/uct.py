@@ -10,6 +10,8 @@ import numpy as np
 
 from ludory.envs.chance import mix
 from ludory.envs.engine.binding.kernel_placeholders import legal, step
+
+# `bind` puts `quick_batch_kernel` into this line
 from ludory.envs.kernels import batch_kernel, kernel
 
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,12 +25,11 @@ from ludory.atomic import atomic_file
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.options import Count, Natural, TwoOrMore, parse_options
 from ludory.benchmarks.harness.result_file import write_result
-from ludory.benchmarks.harness.worker_process import THREADS
 from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.cluster.failure import LostWork
 from ludory.cluster.placement import PlacedOn
 from ludory.cluster.workers import Pending, Workers
-from ludory.errors import LostWorkerError, OptionError, TrainingError
+from ludory.errors import LostWorkerError, OptionError
 
 from .league_run import (
     CONTENDERS,
@@ -47,6 +42,7 @@ from .league_run import (
     STYLES,
     RunPart,
     keep_part,
+    main,
     part_of,
     play_part,
 )
@@ -100,10 +96,10 @@ def run(argv: Sequence[str]) -> int:
 
     Raises:
         OptionError: an option is not allowed.
-        TrainingError: a run failed; finished runs are kept.
+        LudoryError: a run failed; finished runs are kept.
     """
     options = parse_options(LeagueBenchOptions, "arena-league", DESCRIPTION, argv)
-    placement = PlacedOn(options.ray, options.address)
+    placement = PlacedOn(options.ray, options.address, jobs=0 if options.ray else options.jobs)
     for name in options.contenders:
         if name not in CONTENDERS:
             raise OptionError(f"--contenders {name!r}: must be {', '.join(map(repr, CONTENDERS))}")
@@ -117,10 +113,8 @@ def run(argv: Sequence[str]) -> int:
     print(f"{len(tasks) - len(waiting)} of {len(tasks)} runs are done, {len(waiting)} to go", flush=True)
     try:
         with placement.open() as workers:
-            if workers is None:
-                _work(waiting, options.jobs)
-            else:
-                work_elsewhere(waiting, workers)
+            assert workers is not None
+            (work_elsewhere if options.ray else _work)(waiting, workers)
     except KeyboardInterrupt as stop:
         print("interrupted: the same command continues")
         return exit_code(stop)
@@ -192,32 +186,10 @@ def work_elsewhere(
             pending.cancel()
 
 
-def _work(tasks: Sequence[dict[str, Any]], jobs: int) -> None:
-    """Run the tasks, `jobs` at once; the first failure stops all."""
-    waiting, running = list(tasks), list[tuple[dict[str, Any], subprocess.Popen[str]]]()
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                task = waiting.pop(0)
-                command = [sys.executable, "-m", "ludory.benchmarks.arena.league_run", json.dumps(task)]
-                environment = os.environ | dict.fromkeys(THREADS, "1")
-                process = subprocess.Popen(
-                    command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-                )
-                running.append((task, process))
-            for task, process in [one for one in running if one[1].poll() is not None]:
-                said = (process.communicate()[0] or "").strip().splitlines()
-                if process.returncode:
-                    raise TrainingError(
-                        f"{task['folder']}: {said[-1] if said else 'no message'}; finished runs are kept"
-                    )
-                running.remove((task, process))
-                print(_line(json.loads((Path(task["folder"]) / RESULT).read_text(encoding="utf-8"))), flush=True)
-            time.sleep(0.5)
-    finally:
-        for _, process in running:
-            process.kill()
-            process.wait()
+def _work(tasks: Sequence[dict[str, Any]], workers: Workers) -> None:
+    """Run the tasks in processes of this machine, in their folders; the first failure stops all."""
+    for task, _ in zip(tasks, workers.map(main, tasks), strict=True):
+        print(_line(json.loads((Path(task["folder"]) / RESULT).read_text(encoding="utf-8"))), flush=True)
 
 
 def _line(result: dict[str, Any]) -> str:

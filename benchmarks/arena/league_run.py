@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +16,7 @@ from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.exploitation import Exploiter
 from ludory.algorithms.league.log.events import read_events
-from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
+from ludory.algorithms.league.matchmaking.options import Matchmaking
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.opponent_runners import Opponent
 from ludory.algorithms.league.player_files import OpenedLeague, open_league
@@ -223,7 +221,3 @@ def score_with_interval(points: float, duels: int) -> dict[str, float]:
     """Share of points with its 95 % Wilson interval, as result files have it."""
     interval = wilson(points, duels)
     return {"score": points / duels, "low": float(interval.low), "high": float(interval.high), "duels": duels}
-
-
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""`ludory bench arena`: duels per second of the engine, the scripts, a sampler with a network, and a whole evaluation."""
+"""`ludory bench arena`: duels per second of the engine, the scripts, a sampler with a network, a whole evaluation, and a league that learns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,13 @@ from rich.table import Table
 import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import build_policy, parse_policy
+from ludory.algorithms.league.config import LeagueConfig
+from ludory.algorithms.league.crew import LeaguePlace
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.opponent_runners import Opponent
+from ludory.algorithms.league.run import start_league
+from ludory.algorithms.make import make_algorithm
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.lanes import make_lanes
 from ludory.algorithms.sampling.sampler import Sampler
@@ -29,6 +34,7 @@ from ludory.arguments import located_out
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.benchmarks.harness.timing import processor_rates
+from ludory.cluster.placement import PlacedOn
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_engine, make_game
 
@@ -40,6 +46,23 @@ BATCH, LENGTH = 1024, 128
 NETWORK = "mlp(hidden=(128, 128))"
 BARS = {"engine": 800_000, "sampler": 200_000}
 """Decisions per second that we claim for an idle core."""
+LEAGUE: dict[str, Any] = {"roles": (1, 1, 1), "unit": 2_000_000, "slice_steps": 250_000}
+"""Options of the league that differ from its defaults: those of a run of 128 million agent steps."""
+LEARNER: dict[str, Any] = {
+    "num_envs": 512,
+    "n_steps": 64,
+    "batch_size": 4096,
+    "n_epochs": 2,
+    "gamma": 0.998,
+    "shaping": 0.5,
+    "learning_rate": 5e-4,
+    "ent_coef": 0.005,
+}
+"""Options of its learners, which are `ppo`."""
+WIDTHS = (128, 256)
+"""Units of both hidden layers of its networks."""
+LEAGUE_BAR = 60_000
+"""Agent steps per second that we claim for a league of the narrower networks on two idle cores."""
 
 
 def run(argv: list[str]) -> int:
@@ -49,6 +72,10 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--repeats", type=int, default=5, help="measurements, the median counts (default 5)")
     parser.add_argument("--players", type=int, default=20, help="of the evaluation, all pairs (default 20)")
     parser.add_argument("--duels", type=int, default=200, help="of a pair (default 200)")
+    parser.add_argument(
+        "--league-steps", type=int, default=4_000_000, help="agent steps of each league; 0: none (default 4000000)"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="processes of a league (default 2)")
     parser.add_argument(
         "--out", type=located_out, default=Path("runs/arena"), help="folder of the result (default runs/arena)"
     )
@@ -64,6 +91,7 @@ def run(argv: list[str]) -> int:
     with one_thread():
         rates = {name: processor_rates(start(), options.seconds, options.repeats) for name, start in works.items()}
         evaluation = _evaluation(options.players, options.duels)
+    leagues = {width: _league(width, options) for width in WIDTHS if options.league_steps}
     report = {
         "benchmark": "arena",
         "game": GAME,
@@ -76,6 +104,13 @@ def run(argv: list[str]) -> int:
         "decisions_per_second": {name: {"median": median(found), "rounds": found} for name, found in rates.items()},
         "bars": BARS,
         "evaluation": evaluation,
+        "league": {
+            "includes": "all of it: games against past and present players, learning, evaluations, files; an agent step is a decision that is learnt from",
+            "options": LEAGUE,
+            "learner": {"ppo": LEARNER},
+            "bar": LEAGUE_BAR,
+            "by_width": leagues,
+        },
         **started_from,
     }
     target = options.out / "arena.json"
@@ -171,12 +206,49 @@ def _evaluation(players: int, duels: int) -> dict[str, Any]:
     }
 
 
+def _league(width: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Agent steps per second once every learner has had a turn, so that the start of the processes is left out."""
+    settings = {**LEARNER, "hidden": (width, width)}
+    game = make_game(GAME, observation="tactical")
+    with TemporaryDirectory() as folder, PlacedOn(jobs=options.jobs).open() as workers:
+        start = Path(folder) / "start.ludory"
+        make_algorithm("ppo", env=game, seats="all", **{**settings, "num_envs": 1}).save_policy(start)
+        config = LeagueConfig(
+            env=GAME,
+            options=game.options,
+            init_from=str(start),
+            budget_steps=options.league_steps,
+            learner="ppo",
+            learner_options=settings,
+            **LEAGUE,
+        )
+        with start_league(config, Path(folder) / "league", LeaguePlace(workers, in_order=False)) as league:
+            for _ in range(sum(LEAGUE["roles"])):
+                league.slice()
+            steps, started = league.state.env_steps, time.perf_counter()
+            league.run()
+            seconds = time.perf_counter() - started
+            return {
+                "jobs": options.jobs,
+                "agent_steps": league.state.env_steps - steps,
+                "seconds": seconds,
+                "per_second": (league.state.env_steps - steps) / seconds,
+                "matches": league.state.matches,
+                "evaluated_pairs": len(league.state.blocks),
+            }
+
+
 def _print(report: dict[str, Any]) -> None:
     table = Table("what", "decisions/s", "bar")
     for name, found in report["decisions_per_second"].items():
         table.add_row(name, f"{found['median']:,.0f}", f"{BARS[name]:,}" if name in BARS else "")
     console = Console(width=100)
     console.print(table)
+    for width, one in report["league"]["by_width"].items():
+        console.print(
+            f"league, networks of {width}-{width} units, {one['jobs']} processes: {one['per_second']:,.0f} agent steps a second"
+            + (f" (bar {LEAGUE_BAR:,})" if width == WIDTHS[0] else "")
+        )
     one = report["evaluation"]
     console.print(
         f"{one['pairs']} pairs x {one['duels_of_a_pair']} duels: {one['seconds']:.1f} s, {one['agent_steps']:,} agent steps"

@@ -19,7 +19,7 @@ from ludory.algorithms.bc import BC
 from ludory.algorithms.offline.batches import ask, read_batches
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.checkpoints.checkpoint import read_header
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data import TrajectoryDataset
 
 from .score import score_beside, score_lines, train_planned
 

@@ -15,7 +15,7 @@ from typing import Any
 from ludory.agents.evaluation.cross_play import cross_play
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
-from ludory.charts.heat_maps import Cell, heat_map
+from ludory.charts.bars import Cell, heat_map
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

@@ -10,8 +10,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import torch
-
 CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -30,6 +28,8 @@ class Machine:
 
 def this_machine(cpuinfo: Path = CPUINFO) -> Machine:
     """The machine that this process runs on."""
+    import torch  # here, since every benchmark's --help imports this module
+
     cores, facts = os.cpu_count() or 1, _cpu_facts(cpuinfo)
     kind = "VM" if "hypervisor" in facts.get("flags", "").split() else "machine"
     model = " ".join(facts.get("model name", "").split()) or platform.processor()

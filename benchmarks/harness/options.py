@@ -42,10 +42,7 @@ def parse_options(kind: type[O], name: str, description: str, argv: Sequence[str
         OptionError: a number is out of range.
         SystemExit: the command line cannot be parsed, or asks for help.
     """
-    from tyro.conf import FlagCreatePairsOff
-
-    flags = (FlagCreatePairsOff,)
-    options = read_arguments(kind, argv, f"ludory bench {name}", markers=flags, description=description)
+    options = read_arguments(kind, argv, f"ludory bench {name}", description=description)
     for field, hint in get_type_hints(kind, include_extras=True).items():
         value = getattr(options, field)
         for one in value if isinstance(value, tuple) else (value,):

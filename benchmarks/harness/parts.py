@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
-from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ludory.algorithms.running.folder_lock import FileLock
 from ludory.atomic import atomic_file
+from ludory.child_processes import begin_child, process_pool
 from ludory.errors import DataError
 from ludory.reading import parse_json, read_json
 from ludory.written import lost
@@ -108,9 +105,7 @@ def in_processes(
         prepare: called once in every worker, e.g. to compile; may be None.
     """
     left, running = iter(tasks), set()
-    pool = ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=_begin_worker, initargs=(prepare,)
-    )
+    pool = process_pool(processes, _begin_worker, prepare)
     try:
         for task in left:
             running.add(pool.submit(function, task))
@@ -125,11 +120,7 @@ def in_processes(
 
 
 def _begin_worker(prepare: Callable[[], object] | None) -> None:
-    """Leave Ctrl+C to the parent, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    begin_child()
     os.environ["LUDORY_NUM_THREADS"] = "1"
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=lambda: (wait_for_end([parent.sentinel]), os._exit(1)), daemon=True).start()
     if prepare is not None:
         prepare()

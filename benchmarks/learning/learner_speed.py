@@ -1,4 +1,4 @@
-"""Measure targets of a batch next to RLlib's and TorchRL's V-trace, and whole steps of a learner, on one thread."""
+"""Measure targets of a batch next to RLlib's and TorchRL's V-trace, whole steps of a learner, and the ways to compute an update of PPO, on one thread."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ludory.benchmarks.harness.worker_process import MissingContestant, Sample
 from ludory.benchmarks.peers.worker import measure
 
 from . import learner_work as work
+from . import ppo_paths
 
 PACKAGES = ("ludory", "torch", "numba", "ray", "torchrl")
 TITLES = {
@@ -86,6 +87,10 @@ class LearnerOptions:
     """Of one measurement."""
     repeats: Count = 7
     """Rounds; the median counts."""
+    networks: tuple[str, ...] = tuple(ppo_paths.NETWORKS)
+    """Whose updates by PPO are compared."""
+    batches: tuple[Count, ...] = ppo_paths.BATCHES
+    """Decisions of their minibatches."""
     out: Path = Path("runs/bench")
     """Folder of the result."""
 
@@ -95,7 +100,9 @@ def run(options: LearnerOptions) -> Result:
     """Measure every candidate in turns."""
     with one_thread():
         found = _measure(candidates(), options.seconds, options.repeats)
-    return Result(options.out / "learner.json", _as_json(found, options.seconds, options.repeats), _shown)
+        choices = ppo_paths.measured(options.networks, options.batches, options.seconds, options.repeats)
+    report = _as_json(found, options.seconds, options.repeats) | {"choices": choices}
+    return Result(options.out / "learner.json", report, _shown)
 
 
 def _measure(rows: list[Candidate], seconds: float, repeats: int) -> Sequence[CandidateRates]:
@@ -166,6 +173,7 @@ def _shown(report: Mapping[str, Any]) -> Iterator[Shown]:
         columns = ("", "median", "best", "worst", "processor", "claim", "")
         yield table(title, columns, [[row["name"], *_cells(row)] for row in rows])
         yield from (f"  {row['name']}: {row['missing'] or row['includes']}" for row in rows)
+    yield from ppo_paths.shown(report["choices"])
     if report["disturbed"]:
         yield "The machine had other work to do: `processor` counts processor time alone; run this again when it is idle."
 

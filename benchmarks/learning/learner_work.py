@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from ludory.agents.networks.policies.mlp import MlpPolicy
-from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps
 from ludory.algorithms.losses.targets import actor_critic_targets
-from ludory.algorithms.losses.weights import LossWeights
+from ludory.algorithms.vtrace.config import LossWeights
+from ludory.algorithms.vtrace.loss import actor_critic_loss
 from ludory.benchmarks.harness.worker_process import MissingContestant
 from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
 

@@ -25,7 +25,7 @@ from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.result_file import write_result
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data import TrajectoryDataset
 from ludory.envs.engine.protocol import on_host
 from ludory.errors import DataError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from optuna.storages.journal import BaseJournalBackend
 
 from ludory.json_log import JsonLog, append_lines, line_of, read_log, sum_of
+from ludory.locks import lock
 
 
 class SweepJournal(BaseJournalBackend):
@@ -48,5 +48,5 @@ class SweepJournal(BaseJournalBackend):
     def _locked(self) -> Iterator[None]:
         """Wait for other processes; the end of a process, however it comes, ends its turn."""
         with self._file.with_name(f".{self._file.name}.lock").open("ab") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            lock(handle)
             yield

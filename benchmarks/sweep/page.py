@@ -9,8 +9,7 @@ from pathlib import Path
 from ludory.charts.axes import linear_axis
 from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.charts.curves import Plot, Point, Series, curve_plot, interval_plot
-from ludory.charts.drawing import quoted
-from ludory.charts.page import page_style
+from ludory.charts.drawing import page_style, quoted
 
 from .space import shown, typed
 from .study import Sweep, TrialResult

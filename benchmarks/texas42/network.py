@@ -14,16 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, Literal, NamedTuple
-
-from tyro.conf import Positional
+from typing import Any, Literal, NamedTuple
 
 from ludory.algorithms.running.interrupt import SIGNALS, exit_code, raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.algorithms.texas42.oracle import Texas42Oracle
 from ludory.algorithms.texas42.oracle.data import OracleData, read_split
-from ludory.algorithms.texas42.oracle.report import tally_tables
-from ludory.algorithms.texas42.oracle.tally import as_json, score_network
+from ludory.algorithms.texas42.oracle.tally import as_json, score_network, tally_tables
+from ludory.arguments import Positional
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count
 from ludory.benchmarks.harness.terminal import Shown
@@ -64,7 +62,7 @@ RECIPES = {
 class NetworkOptions:
     """Options of `ludory bench texas42-network`."""
 
-    recipe: Annotated[Literal["minute", "hour", "gpu"], Positional]
+    recipe: Positional[Literal["minute", "hour", "gpu"]]
     """minute: a look; hour: two cores; gpu: a GPU and 16 cores."""
     processes: Count = os.cpu_count() or 1
     """Processes that make labels."""

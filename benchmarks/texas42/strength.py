@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import comb, sqrt
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from tyro.conf import Positional
+from numpy.typing import ArrayLike
 
 from ludory.agents.evaluation.evaluation_result import bootstrap_interval
-from ludory.agents.evaluation.paired_shares import PairTable, pair_table
 from ludory.agents.make import make_agent
+from ludory.arguments import Positional
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.terminal import Shown, progress, table
@@ -49,7 +50,7 @@ ANCHORS = (
 class StrengthOptions:
     """Options of `ludory bench texas42-strength`."""
 
-    agent: Annotated[str | None, Positional] = None
+    agent: Positional[str | None] = None
     """Spec, e.g. 'texas42/pimc(worlds=50)'; none: --anchors."""
     rival: str = PIMC
     """Spec; texas42/pimc draws 10 worlds."""
@@ -143,3 +144,62 @@ def _anchored(anchor: Anchor) -> str:
     """The prototype's rates, with the standard errors that its number of deals leaves."""
     errors = [100 * (rate / 100 * (1 - rate / 100) / anchor.deals) ** 0.5 for rate in anchor.rates]
     return " / ".join(f"{rate:.1f} +- {error:.1f}" for rate, error in zip(anchor.rates, errors, strict=True))
+
+
+EXACT_BELOW = 25
+"""The exact binomial test is used below this number of discordant pairs."""
+
+
+class PairTable(NamedTuple):
+    """Number of tasks solved by both, by neither, only by the first, only by the second."""
+
+    both: int
+    neither: int
+    first: int
+    second: int
+
+    @property
+    def pairs(self) -> int:
+        """Number of tasks."""
+        return sum(self)
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """Share of the tasks that each solved."""
+        return (self.both + self.first) / self.pairs, (self.both + self.second) / self.pairs
+
+    @property
+    def rate_errors(self) -> tuple[float, float]:
+        """Standard error of each rate."""
+        a, b = (sqrt(rate * (1 - rate) / self.pairs) for rate in self.rates)
+        return a, b
+
+    @property
+    def lead(self) -> float:
+        """The first's rate minus the second's."""
+        return (self.first - self.second) / self.pairs
+
+    @property
+    def lead_error(self) -> float:
+        """Standard error of `lead`, over pairs."""
+        return sqrt(max((self.first + self.second) / self.pairs - self.lead**2, 0) / self.pairs)
+
+    @property
+    def z(self) -> float:
+        """McNemar's statistic (doi:10.1007/BF02295996), without correction; 0 if no pair is discordant."""
+        discordant = self.first + self.second
+        return (self.first - self.second) / sqrt(discordant) if discordant else 0.0
+
+    @property
+    def exact_p(self) -> float | None:
+        """Two-sided p-value of the binomial test; None with `EXACT_BELOW` or more discordant pairs, where `z` is used."""
+        discordant, fewer = self.first + self.second, min(self.first, self.second)
+        if discordant >= EXACT_BELOW:
+            return None
+        return float(min(1.0, 2 * sum(comb(discordant, k) for k in range(fewer + 1)) / 2**discordant))
+
+
+def pair_table(first: ArrayLike, second: ArrayLike) -> PairTable:
+    """The table of two bool arrays (n,)."""
+    a, b = np.asarray(first, bool), np.asarray(second, bool)
+    return PairTable(*(int(part.sum()) for part in (a & b, ~a & ~b, a & ~b, ~a & b)))

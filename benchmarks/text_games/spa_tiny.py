@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from tyro.conf import arg
 
 from ludory.algorithms.world_model.scripted import text_env
-from ludory.algorithms.world_model.tiny import ABLATIONS, ARMS, TinyConfig, TinyRun, tiny_anchors
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.terminal import Shown, table
+from ludory.benchmarks.text_games.tiny_run import ABLATIONS, ARMS, TinyConfig, TinyRun, tiny_anchors
 from ludory.charts.curves import line_chart
 
 SOKOBAN = "Sokoban-v0"
@@ -33,7 +32,7 @@ LIMITS = (
 class SpaTinyOptions:
     """Options of `ludory bench spa-tiny`."""
 
-    fast: Annotated[bool, arg(help_behavior_hint="")] = False
+    fast: bool = False
     """All stages in less than three minutes, with one seed and sizes of its own; nothing is learnt that one could show."""
     seeds: tuple[Natural, ...] = (2, 3, 4)
     """A run of all arms each; settings were chosen on seed 1."""

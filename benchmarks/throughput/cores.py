@@ -30,7 +30,12 @@ from ludory.envs.make import make_engine
 from ludory.errors import OptionError
 
 NETWORKS = ("mlp(hidden=(256,256))", "gru(memory_size=128)")
-BARS = {"8,192 games": 1.5, "32,768 games": 1.8, **dict.fromkeys(NETWORKS, 1.7)}
+BARS = {
+    **dict.fromkeys(("256 games", "1,024 games", "4,096 games"), 0.97),
+    "8,192 games": 1.5,
+    "32,768 games": 1.8,
+    **dict.fromkeys(NETWORKS, 1.7),
+}
 """Ratios of two cores to one that we claim where two processes reach 1.9."""
 
 
@@ -40,7 +45,7 @@ class CoresOptions:
 
     game: str = "Hanabi2P-v0"
     """Id of a game in which seats take turns."""
-    sizes: tuple[Count, ...] = (256, 1024, 8192, 32768, 131072)
+    sizes: tuple[Count, ...] = (256, 1024, 4096, 8192, 32768, 131072)
     """Games side by side."""
     networks: tuple[str, ...] = NETWORKS
     """Networks that PPO trains."""

@@ -23,8 +23,7 @@ from ludory.algorithms.running.threads import one_thread
 from ludory.benchmarks.harness.benchmark import Report, Result, benchmark
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.cluster.placement import PlacedOn
-from ludory.cluster.ray_workers import one_thread_each
-from ludory.cluster.workers import Workers
+from ludory.cluster.workers import Workers, one_thread_each
 from ludory.limits import PositiveFloat, PositiveInt
 
 Job = Callable[[Workers | None], Any]

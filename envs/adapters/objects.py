@@ -21,6 +21,7 @@ from . import gymnasium_game
 from .vector_engine import game_of_vector
 
 CHECKERS = (
+    "ludory.envs.views.pettingzoo_aec:ConvertedEnv",
     "pettingzoo.utils.conversions:parallel_to_aec_wrapper",
     "pettingzoo.utils.wrappers:AssertOutOfBoundsWrapper",
     "pettingzoo.utils.wrappers:OrderEnforcingWrapper",

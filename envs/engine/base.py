@@ -33,7 +33,10 @@ class EngineBase(ABC):
     state: State
     """NamedTuple of live arrays, first axis = game."""
     seed: int
+    device: Any
     _first_game: int
+    _started: NDArray[np.bool_]
+    """(N,) whether a game was started."""
 
     @abstractmethod
     def fields(self) -> dict[str, Array]:
@@ -51,13 +54,19 @@ class EngineBase(ABC):
         games = f"{self.num_games:,} game{'' if self.num_games == 1 else 's'}"
         return f"<{type(self).__name__} of {self.game.name}: {games}, seed {self.seed}>"
 
+    def _repr_html_(self) -> str:
+        from ludory.envs.pictures import html_pictures
+
+        shown = list[None]() if str(self.device) != "cpu" or not self._started.all() else [None] * self.num_games
+        return html_pictures(repr(self), self.game, self.state, shown)
+
     def tensor(self, values: ArrayLike) -> Array:
         """`values` as an array on this engine's device, not copied if they are there already."""
         return np.asarray(values)
 
     def _copied(self, values: Array, dtype: str = "") -> Array:
         """A contiguous copy."""
-        return values.astype(dtype or values.dtype, order="C")
+        return values.astype(dtype, order="C") if dtype else values.copy()
 
     def _seed_streams(self, seed: int | None) -> None:
         """Seed the random streams of all games; None draws a seed from the operating system."""

@@ -17,23 +17,8 @@ from ludory.envs.engine.binding.bind import bind
 from ludory.envs.facts import ObservationSpec
 from ludory.envs.game import Game
 
+from . import checks
 from .base import EngineBase
-from .checks import (
-    check_actions,
-    check_packable,
-    check_redeal,
-    check_started,
-    checked_num_games,
-    checked_rows,
-    checked_seats,
-    checked_seed,
-    critic_spec,
-    distinct_rows,
-    filled,
-    head_offsets,
-    illegal_action,
-    start_fields,
-)
 from .cuda_device import DeviceState, Kernel, Pools, find_device, gather_pools, new_pools, pool_views
 from .snapshot import check_fields
 from .storage import own_fields, record_dtype, shared_arrays
@@ -71,7 +56,7 @@ class CudaEngine(EngineBase):
     def __init__(
         self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, device: str = "cuda"
     ) -> None:
-        self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self.game, self.facts, self.num_games = game, game.facts, checks.checked_num_games(num_games)
         self._kernels = game.needed_kernels(f"device={device!r}")
         self.device, self._first_game = device, first_game
         self._device = find_device(device)
@@ -127,8 +112,8 @@ class CudaEngine(EngineBase):
         self, rows: ArrayLike | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
-        chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
-        given = start_fields(
+        chosen = self._all if rows is None else checks.distinct_rows(_off_device(rows), self.num_games)
+        given = checks.start_fields(
             self.game, {name: _off_device(value) for name, value in (options or {}).items()}, len(chosen)
         )
         if seed is not None:
@@ -145,9 +130,9 @@ class CudaEngine(EngineBase):
 
     def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
-        chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
+        chosen = self._all if rows is None else checks.distinct_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen))
-        check_started(self.facts, self._started, chosen)
+        checks.check_started(self.facts, self._started, chosen)
         where, state, fault = self._row_tensor(chosen), self.state, self._new_fault()
         cube = played.view(len(chosen), self._mask_rows, len(self.facts.heads))
         over = state.terminated, state.truncated
@@ -159,7 +144,7 @@ class CudaEngine(EngineBase):
         found = int(fault)
         if found != self._bound.NO_FAULT:
             masks, to_move = self._masks.permute(2, 1, 0).cpu().numpy(), state.to_move.cpu().numpy()
-            raise illegal_action(self.game, found, chosen, cube.cpu().numpy(), masks, to_move)
+            raise checks.illegal_action(self.game, found, chosen, cube.cpu().numpy(), masks, to_move)
 
     def _new_fault(self) -> Tensor:
         return torch.full((1,), self._bound.NO_FAULT, device=self._device.torch_device)
@@ -167,19 +152,19 @@ class CudaEngine(EngineBase):
     def _checked_actions(self, actions: Any, count: int, one_seat: bool = False) -> Tensor:
         """Actions as int64 on the device, contiguous."""
         given = actions if isinstance(actions, Tensor) else np.asarray(actions)
-        check_actions(self.facts, tuple(given.shape), given.dtype, _integers(given), count, one_seat)
+        checks.check_actions(self.facts, tuple(given.shape), given.dtype, _integers(given), count, one_seat)
         if isinstance(given, np.ndarray):
             given = torch.from_numpy(np.ascontiguousarray(given, np.int64))
         return given.to(self._device.torch_device, torch.int64).contiguous()
 
     @cached_property
     def _offsets(self) -> Tensor:
-        return self.tensor(head_offsets(self.facts))
+        return self.tensor(checks.head_offsets(self.facts))
 
     def legal(self, out: Tensor | None = None) -> Tensor:
         """Legal masks; see `Engine.legal`."""
         masks = self._masks.permute(2, 1, 0) if self.facts.simultaneous else self._masks[:, 0].T
-        return self._copied(masks) if out is None else filled(out, masks)
+        return self._copied(masks) if out is None else checks.filled(out, masks)
 
     def observe(
         self,
@@ -189,7 +174,7 @@ class CudaEngine(EngineBase):
         out: Tensor | None = None,
     ) -> Tensor:
         """What a seat sees; see `Engine.observe`."""
-        return filled(out, self._seen(self._bound.observe_rows, self.facts.observation, seat, rows, packed))
+        return checks.filled(out, self._seen(self._bound.observe_rows, self.facts.observation, seat, rows, packed))
 
     def critic(
         self,
@@ -200,11 +185,11 @@ class CudaEngine(EngineBase):
     ) -> Tensor:
         """What a value function may see in training; see `Engine.critic`."""
         kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
-        return filled(out, self._seen(kernel, critic_spec(self.game), seat, rows, packed))
+        return checks.filled(out, self._seen(kernel, checks.critic_spec(self.game), seat, rows, packed))
 
     def used(self, actions: ArrayLike, seat: ArrayLike | None = None, rows: ArrayLike | None = None) -> Tensor:
         """Which heads have an effect; see `Engine.used`."""
-        chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
+        chosen = self._all if rows is None else checks.checked_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen), seat is not None)
         where, seats, heads = *self._rows_and_seats(seat, chosen), len(self.facts.heads)
         out = torch.full((len(where), heads), not self._kernels.used, device=self._device.torch_device)
@@ -216,10 +201,10 @@ class CudaEngine(EngineBase):
 
     def _rows_and_seats(self, seat: Any, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Rows and seats to observe: one seat per game, or every seat of simultaneous games; -1 is the seat to move."""
-        check_started(self.facts, self._started, chosen)
+        checks.check_started(self.facts, self._started, chosen)
         where = self._row_tensor(chosen)
         if seat is not None:
-            return where, self.tensor(checked_seats(_off_device(seat), len(chosen), self.facts))
+            return where, self.tensor(checks.checked_seats(_off_device(seat), len(chosen), self.facts))
         if self.facts.simultaneous:
             seats = torch.arange(self.facts.players, device=where.device).repeat(len(chosen))
             return where.repeat_interleave(self.facts.players), seats
@@ -227,7 +212,7 @@ class CudaEngine(EngineBase):
 
     def _seen(self, kernel: Kernel, spec: ObservationSpec, seat: Any, rows: Any, packed: bool) -> Tensor:
         """What `kernel` writes for `seat`, (m, *shape), or for every seat of simultaneous games, (m, P, *shape)."""
-        chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
+        chosen = self._all if rows is None else checks.checked_rows(_off_device(rows), self.num_games)
         seen = self._looked(kernel, spec, *self._rows_and_seats(seat, chosen), packed)
         every = seat is None and self.facts.simultaneous
         return seen.view(len(chosen), self.facts.players, *seen.shape[1:]) if every else seen
@@ -235,7 +220,7 @@ class CudaEngine(EngineBase):
     def _looked(self, kernel: Kernel, spec: ObservationSpec, rows: Tensor, seats: Tensor, packed: bool) -> Tensor:
         count, device = len(rows), self._device.torch_device
         if packed:
-            check_packable(self.facts, spec)
+            checks.check_packable(self.facts, spec)
         columns = torch.zeros((spec.size, count), dtype=getattr(torch, spec.dtype), device=device)
         self.run(kernel, count, self._fields, rows, seats, columns)
         if packed:
@@ -249,7 +234,7 @@ class CudaEngine(EngineBase):
 
     def gather(self, rows: ArrayLike) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
-        chosen = checked_rows(_off_device(rows), self.num_games)
+        chosen = checks.checked_rows(_off_device(rows), self.num_games)
         where = self.tensor(chosen)
         other = object.__new__(type(self))
         other.game, other.facts, other.device, other._device = self.game, self.facts, self.device, self._device
@@ -263,10 +248,10 @@ class CudaEngine(EngineBase):
 
     def redeal(self, seat: ArrayLike, seed: int) -> None:
         """Draw anew what `seat` does not know; see `Engine.redeal`."""
-        check_redeal(self.game)
-        check_started(self.facts, self._started, self._all)
-        seats = self.tensor(checked_seats(_off_device(seat), self.num_games, self.facts))
-        self.state.random.copy_(self.tensor(redeal_streams(checked_seed(seed), self.num_games)))
+        checks.check_redeal(self.game)
+        checks.check_started(self.facts, self._started, self._all)
+        seats = self.tensor(checks.checked_seats(_off_device(seat), self.num_games, self.facts))
+        self.state.random.copy_(self.tensor(redeal_streams(checks.checked_seed(seed), self.num_games)))
         self.run(self._bound.redeal_rows, self.num_games, self._fields, self._all_rows, seats)
         # Legal actions of other seats may depend on what was redealt.
         self.run(self._bound.legal_rows, self.num_games, self._fields, self._masks)

@@ -15,19 +15,8 @@ from ludory.envs.chance import EPISODE, KEY, STREAM, hash_rows
 from ludory.envs.game import Game
 from ludory.errors import IllegalActionError, OptionError
 
+from . import checks
 from .base import EngineBase
-from .checks import (
-    check_actions,
-    check_packable,
-    check_started,
-    checked_num_games,
-    checked_rows,
-    checked_seats,
-    distinct_rows,
-    filled,
-    head_offsets,
-    illegal_action,
-)
 from .protocol import Array
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
@@ -107,10 +96,10 @@ class ExternalEngine(EngineBase):
             raise OptionError(
                 f"device={device!r}: {game.name} runs on the CPU only (its rules run elsewhere); type 'cpu'"
             )
-        self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self.game, self.facts, self.num_games = game, game.facts, checks.checked_num_games(num_games)
         self.threads = threads
         self._all = np.arange(self.num_games)
-        self._sizes, self._offsets = np.array(self.facts.head_sizes), head_offsets(self.facts)[:-1]
+        self._sizes, self._offsets = np.array(self.facts.head_sizes), checks.head_offsets(self.facts)[:-1]
         self._mask_row = np.arange(self._mask_rows)[None, :, None]
         self._numbers = first_game + self._all
         self._started = np.zeros(self.num_games, bool)
@@ -173,7 +162,7 @@ class ExternalEngine(EngineBase):
         self, rows: ArrayLike | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
-        rows = self._all if rows is None else distinct_rows(rows, self.num_games)
+        rows = self._all if rows is None else checks.distinct_rows(rows, self.num_games)
         given = self.checked_options(options or {}, len(rows))
         if seed is not None:
             self._seed_streams(seed)
@@ -222,7 +211,7 @@ class ExternalEngine(EngineBase):
 
     def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
-        rows = self._all if rows is None else distinct_rows(rows, self.num_games)
+        rows = self._all if rows is None else checks.distinct_rows(rows, self.num_games)
         chosen = self._checked_actions(actions, rows)
         self.state.rewards[:] = 0
         running = ~self.over[rows]
@@ -235,8 +224,8 @@ class ExternalEngine(EngineBase):
     def _checked_actions(self, actions: Any, rows: Rows) -> NDArray[Any]:
         """Actions in the form that `play_games` takes; those of finished games are not checked."""
         given = np.asarray(actions)
-        check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows))
-        check_started(self.facts, self._started, rows)
+        checks.check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows))
+        checks.check_started(self.facts, self._started, rows)
         if self.facts.box is not None:
             return self._checked_numbers(given, rows)
         cube = np.ascontiguousarray(given, np.int64).reshape(
@@ -244,7 +233,7 @@ class ExternalEngine(EngineBase):
         )
         fault = self._first_illegal(cube, rows)
         if fault >= 0:
-            raise illegal_action(self.game, fault, rows, cube, self.state.legal, self.state.to_move)
+            raise checks.illegal_action(self.game, fault, rows, cube, self.state.legal, self.state.to_move)
         return cube if self.facts.simultaneous else cube[:, 0]
 
     def _first_illegal(self, cube: NDArray[np.int64], rows: Rows) -> int:
@@ -277,7 +266,7 @@ class ExternalEngine(EngineBase):
     def legal(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Legal masks; see `Engine.legal`."""
         masks: NDArray[np.bool_] = self.state.legal if self.facts.simultaneous else self.state.legal[:, 0]
-        return masks.copy() if out is None else filled(out, masks)
+        return masks.copy() if out is None else checks.filled(out, masks)
 
     def observe(
         self,
@@ -289,7 +278,7 @@ class ExternalEngine(EngineBase):
         """What a seat sees; see `Engine.observe`."""
         rows, seats = self._rows_and_seats(seat, rows)
         seen: NDArray[Any] = self.state.observations[rows] if seats is None else self.state.observations[rows, seats]
-        return filled(out, self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen)
+        return checks.filled(out, self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen)
 
     def critic(
         self,
@@ -305,7 +294,7 @@ class ExternalEngine(EngineBase):
             seen = np.stack([self.critic_of_seats(rows, np.full(len(rows), player)) for player in players], axis=1)
         else:
             seen = self.critic_of_seats(rows, seats)
-        return filled(out, self._packed(seen, seen.ndim - 1, critic=True) if packed else seen)
+        return checks.filled(out, self._packed(seen, seen.ndim - 1, critic=True) if packed else seen)
 
     def critic_of_seats(self, rows: Rows, seats: NDArray[np.int64]) -> NDArray[Any]:
         """(m, C): what a value function of `seats` (m,) may see; override it if `facts.critic` is set."""
@@ -316,14 +305,14 @@ class ExternalEngine(EngineBase):
 
     def _rows_and_seats(self, seat: Any, rows: Any) -> tuple[Rows, NDArray[np.int64] | None]:
         """Rows, and the seat to observe in each; None: every seat."""
-        rows = self._all if rows is None else checked_rows(rows, self.num_games)
-        check_started(self.facts, self._started, rows)
+        rows = self._all if rows is None else checks.checked_rows(rows, self.num_games)
+        checks.check_started(self.facts, self._started, rows)
         if seat is not None:
-            return rows, checked_seats(seat, len(rows), self.facts)
+            return rows, checks.checked_seats(seat, len(rows), self.facts)
         return rows, None if self.facts.simultaneous else self.state.to_move[rows].astype(np.int64)
 
     def _packed(self, seen: NDArray[Any], axes: int, critic: bool = False) -> NDArray[np.uint8]:
-        check_packable(self.facts, self.facts.critic_spec if critic else self.facts.observation)
+        checks.check_packable(self.facts, self.facts.critic_spec if critic else self.facts.observation)
         return np.packbits(seen.reshape(*seen.shape[:axes], -1), axis=-1)
 
     def used(
@@ -331,7 +320,9 @@ class ExternalEngine(EngineBase):
     ) -> NDArray[np.bool_]:
         """Which heads have an effect: the engine assumes all heads of a seat that must act; see `Engine.used`."""
         given, (rows, seats) = np.asarray(actions), self._rows_and_seats(seat, rows)
-        check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows), seat is not None)
+        checks.check_actions(
+            self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows), seat is not None
+        )
         acting = self.deciding[rows] if seats is None else self.deciding[rows, seats]
         return np.repeat(acting[..., None], len(self.facts.heads), axis=-1)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property, partial
+from functools import cached_property
 from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,26 +23,10 @@ from ludory.envs.game import Game
 from ludory.envs.parts import State
 from ludory.errors import OptionError
 
+from . import checks
 from .base import EngineBase
 from .binding.state_fields import field_places
-from .checks import (
-    check_actions,
-    check_out,
-    check_packable,
-    check_redeal,
-    check_started,
-    checked_num_games,
-    checked_rows,
-    checked_seats,
-    checked_seed,
-    critic_spec,
-    distinct_rows,
-    filled,
-    head_offsets,
-    illegal_action,
-    start_fields,
-)
-from .parallel import run_parts, thread_count
+from .parallel import Pace, run_parts, thread_count
 from .protocol import Array, NextTurn
 from .snapshot import check_fields
 from .storage import aligned_empty, new_records, own_fields, shared_arrays, views
@@ -79,8 +63,6 @@ def few_steps_asked() -> bool:
 
 SPLIT_ROWS = 512
 """Fewest rows that are worth splitting and timing."""
-PART_SECONDS = 1e-4
-"""Least work for a thread: waking one up costs about half of this."""
 
 
 class KernelEngine(EngineBase):
@@ -115,7 +97,7 @@ class KernelEngine(EngineBase):
         threads: int | None = None,
         compiled: bool | None = None,
     ) -> None:
-        self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self.game, self.facts, self.num_games = game, game.facts, checks.checked_num_games(num_games)
         self._kernels = game.needed_kernels("KernelEngine")
         self.compiled = compiled is not False and not plain_rules_asked()
         if compiled:
@@ -125,7 +107,7 @@ class KernelEngine(EngineBase):
         self._started, self._ready = np.zeros(self.num_games, bool), False
         self._all = np.arange(self.num_games)
         self._first_game = first_game
-        self._row_seconds: dict[str, float] = {}
+        self._paces: dict[tuple[str, int], Pace] = {}
         self._modules: dict[tuple[Any, ...], ModuleType] = {}
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
         self._records["terminated"] = True
@@ -146,6 +128,7 @@ class KernelEngine(EngineBase):
         large = self.num_games >= LARGE_BATCH and few is None
         key = (template, large, *kernels.items())
         if key not in self._modules:
+            # small batches find their fields by `field_places`, so that presets of a game share compiled code
             layout = self._records.dtype if large else None
             self._modules[key] = bind_fields(template, kernels, self.game.rules.fields, layout, plain=not self.compiled)
         module = self._modules[key]
@@ -170,7 +153,7 @@ class KernelEngine(EngineBase):
         """The fields that every game has of its own: one record per game."""
         return self._records
 
-    @property
+    @cached_property
     def kernel_state(self) -> tuple[NDArray[Any], ...]:
         """The state as batch kernels of `bound` take it, in several arguments: uint8 [N, bytes of a record], `field_places`, shared arrays."""
         return self.state_of(self._records)
@@ -189,28 +172,32 @@ class KernelEngine(EngineBase):
         Raises:
             KernelError: the game's kernels cannot be compiled.
         """
-        name = kernel.__name__
-        known = self._row_seconds.get(name)
-        rows = max(1, int(PART_SECONDS / known)) if known else count
         try:
-            if self.threads == 1 or count < max(SPLIT_ROWS, 2 * rows):
-                seconds = _row_seconds(kernel, args, 0, count)
+            if self.threads > 1 and count >= SPLIT_ROWS:
+                self._run_paced(kernel, count, *args)
             else:
-                share = partial(_row_seconds, kernel, args)
-                seconds = max(run_parts(share, count, threads=self.threads, rows_per_thread=rows))
+                kernel(*args, 0, count)
         except NumbaError as error:  # a kernel is compiled on its first call
             raise compile_error(error, self._kernels) from None
         if self.plain_start:
             self.ran_plain |= isinstance(kernel, PlainUntilCompiled) and kernel.ran_plain
-        if count >= SPLIT_ROWS:  # the first call compiles and tells nothing; later ones may find other games
-            self._row_seconds[name] = 0.75 * known + 0.25 * seconds if known else 0.0 if known is None else seconds
+
+    def _run_paced(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
+        """Call a batch kernel in one thread or in several, whichever was faster."""
+        pace = self._paces.setdefault((kernel.__name__, count.bit_length()), Pace())
+        split, began = pace.next_is_split(count), perf_counter()
+        if split:
+            run_parts(kernel, count, *args, threads=self.threads, rows_per_thread=pace.least_rows)
+        else:
+            kernel(*args, 0, count)
+        pace.note(split, (perf_counter() - began) / count)
 
     def reset(
         self, rows: ArrayLike | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
-        rows = self._all if rows is None else distinct_rows(rows, self.num_games)
-        given = start_fields(self.game, options, len(rows))
+        rows = self._all if rows is None else checks.distinct_rows(rows, self.num_games)
+        given = checks.start_fields(self.game, options, len(rows))
         if seed is not None:
             self._seed_streams(seed)
         for name, values in given.items():
@@ -221,7 +208,7 @@ class KernelEngine(EngineBase):
 
     def step(self, actions: ArrayLike, rows: ArrayLike | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
-        played = self._all if rows is None else distinct_rows(rows, self.num_games)
+        played = self._all if rows is None else checks.distinct_rows(rows, self.num_games)
         chosen = self._checked_actions(actions, played)
         if rows is not None:
             self._records["rewards"] = 0
@@ -233,13 +220,13 @@ class KernelEngine(EngineBase):
             return super().play(actions, packed, out)
         spec, count = self.facts.observation, self.num_games
         if packed:
-            check_packable(self.facts, spec)
+            checks.check_packable(self.facts, spec)
         shape, dtype = ((-(-spec.size // 8),), np.uint8) if packed else (spec.shape, spec.dtype)
         if out is None:
             out = NextTurn(np.empty((count, self.facts.num_actions), bool), np.empty((count, *shape), dtype))
         else:
-            check_out(out.masks, (count, self.facts.num_actions), np.dtype(bool))
-            check_out(out.observations, (count, *shape), np.dtype(dtype))
+            checks.check_out(out.masks, (count, self.facts.num_actions), np.dtype(bool))
+            checks.check_out(out.observations, (count, *shape), np.dtype(dtype))
         chosen = self._checked_actions(actions, self._all)
         seen = out.observations.reshape(count, shape[0] if packed else spec.size)
         if packed:
@@ -255,24 +242,33 @@ class KernelEngine(EngineBase):
 
     def _checked_actions(self, actions: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         chosen = np.asarray(actions)
-        check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", len(rows))
+        # a legal move of one game, as views play it, needs no further look
+        if chosen.shape == (1,) == rows.shape and self.num_games == 1 and self._ready and self._one_head:
+            action = int(chosen[0]) if chosen.dtype == np.int64 else -1
+            if 0 <= action < self.facts.num_actions and self._masks[0, 0, action]:
+                return chosen
+        checks.check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", len(rows))
         chosen = np.ascontiguousarray(chosen, np.int64)
         if not self._ready:
-            check_started(self.facts, self._started, rows)
+            checks.check_started(self.facts, self._started, rows)
         cube = chosen.reshape(len(rows), self._mask_rows, len(self.facts.heads))
         fault = int(self._bound.first_illegal(*self.kernel_state, rows, cube, self._masks, self._offsets))
         if fault >= 0:
-            raise illegal_action(self.game, fault, rows, cube, self._masks, self._records["to_move"])
+            raise checks.illegal_action(self.game, fault, rows, cube, self._masks, self._records["to_move"])
         return chosen
 
     @cached_property
+    def _one_head(self) -> bool:
+        return len(self.facts.heads) == 1 and not self.facts.simultaneous
+
+    @cached_property
     def _offsets(self) -> NDArray[np.int64]:
-        return head_offsets(self.facts)
+        return checks.head_offsets(self.facts)
 
     def legal(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Legal masks; see `Engine.legal`."""
         masks: NDArray[np.bool_] = self._masks if self.facts.simultaneous else self._masks[:, 0]
-        return masks.copy() if out is None else filled(out, masks)
+        return masks.copy() if out is None else checks.filled(out, masks)
 
     def observe(
         self,
@@ -282,6 +278,8 @@ class KernelEngine(EngineBase):
         out: Array | None = None,
     ) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
+        if seat is None and rows is None and self._ready and not self.facts.simultaneous:  # as views of one game ask
+            return self._observe(self._movers, self._all, packed, out)
         return self._of_seats(self._observe, seat, rows, packed, out)
 
     def critic(
@@ -296,39 +294,39 @@ class KernelEngine(EngineBase):
 
     def _of_seats(self, see: Callable[..., NDArray[Any]], seat: Any, rows: Any, packed: bool, out: Any) -> NDArray[Any]:
         """`see(seats, rows, packed, out)` of one seat per game, or of every seat of simultaneous games."""
-        rows = self._all if rows is None else checked_rows(rows, self.num_games)
+        rows = self._all if rows is None else checks.checked_rows(rows, self.num_games)
         if not self._ready:
-            check_started(self.facts, self._started, rows)
+            checks.check_started(self.facts, self._started, rows)
         if seat is None and self.facts.simultaneous:
             seats = range(self.facts.players)
-            return filled(out, np.stack([see(np.full(len(rows), s), rows, packed, None) for s in seats], axis=1))
+            return checks.filled(out, np.stack([see(np.full(len(rows), s), rows, packed, None) for s in seats], axis=1))
         if seat is None:
             movers = self._movers if len(rows) == self.num_games else np.full(len(rows), -1)
             return see(movers, rows, packed, out)
-        return see(checked_seats(seat, len(rows), self.facts), rows, packed, out)
+        return see(checks.checked_seats(seat, len(rows), self.facts), rows, packed, out)
 
     def _critic(
         self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool, out: NDArray[Any] | None
     ) -> NDArray[Any]:
-        spec = critic_spec(self.game)
+        spec = checks.critic_spec(self.game)
         kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
         if packed:
-            check_packable(self.facts, spec)
+            checks.check_packable(self.facts, spec)
         seen = _space(None if packed else out, (len(rows), spec.size), spec.dtype)
         self.run(kernel, len(rows), *self.kernel_state, rows, seats, seen)
-        return filled(out, np.packbits(seen, axis=1)) if packed else seen
+        return checks.filled(out, np.packbits(seen, axis=1)) if packed else seen
 
     def used(
         self, actions: ArrayLike, seat: ArrayLike | None = None, rows: ArrayLike | None = None
     ) -> NDArray[np.bool_]:
         """Which heads have an effect; see `Engine.used`."""
-        rows = self._all if rows is None else checked_rows(rows, self.num_games)
+        rows = self._all if rows is None else checks.checked_rows(rows, self.num_games)
         chosen, count, heads = np.asarray(actions), len(rows), len(self.facts.heads)
-        check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", count, seat is not None)
+        checks.check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", count, seat is not None)
         if not self._ready:
-            check_started(self.facts, self._started, rows)
+            checks.check_started(self.facts, self._started, rows)
         every = seat is None and self.facts.simultaneous
-        seats = np.full(count, -1) if seat is None else checked_seats(seat, count, self.facts)
+        seats = np.full(count, -1) if seat is None else checks.checked_seats(seat, count, self.facts)
         if every:
             rows, seats = rows.repeat(self.facts.players), np.tile(np.arange(self.facts.players), count)
         out = np.ones((len(rows), heads), bool)
@@ -347,7 +345,7 @@ class KernelEngine(EngineBase):
             seen = _space(out, (count, *spec.shape), spec.dtype)
             self.run(self._bound.observe_rows, count, *self.kernel_state, rows, seats, seen.reshape(count, spec.size))
             return seen
-        check_packable(self.facts, spec)
+        checks.check_packable(self.facts, spec)
         seen = _space(out, (count, -(-spec.size // 8)), np.uint8)
         self.run(self._packed_rows, count, rows, seats, seen)
         return seen
@@ -360,7 +358,8 @@ class KernelEngine(EngineBase):
 
     def gather(self, rows: ArrayLike) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
-        rows = checked_rows(rows, self.num_games)
+        rows = checks.checked_rows(rows, self.num_games)
+        # not by `__init__`, which would seed the streams anew
         other = object.__new__(type(self))
         other.game, other.facts, other._kernels, other.num_games = self.game, self.facts, self._kernels, len(rows)
         other._shared, other._places, other.plain_start = self._shared, self._places, self.plain_start
@@ -371,7 +370,7 @@ class KernelEngine(EngineBase):
             self._first_game,
         )
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
-        other._row_seconds, other._modules = self._row_seconds, self._modules
+        other._paces, other._modules = self._paces, self._modules
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
         return other
 
@@ -397,18 +396,18 @@ class KernelEngine(EngineBase):
             )
         other = object.__new__(type(self))
         other.__dict__.update(
-            {name: value for name, value in self.__dict__.items() if name not in ("_bound", "_places")}
+            {name: value for name, value in self.__dict__.items() if name not in ("_bound", "_places", "kernel_state")}
         )
         other.game, other.facts, other._kernels = game, game.facts, game.needed_kernels("KernelEngine")
-        other._row_seconds, other._modules = {}, {}
+        other._paces, other._modules = {}, {}
         return other
 
     def redeal(self, seat: ArrayLike, seed: int) -> None:
         """Draw anew what `seat` does not know; see `Engine.redeal`."""
-        check_redeal(self.game)
-        check_started(self.facts, self._started, self._all)
-        seats = checked_seats(seat, self.num_games, self.facts)
-        self._records["random"] = redeal_streams(checked_seed(seed), self.num_games)
+        checks.check_redeal(self.game)
+        checks.check_started(self.facts, self._started, self._all)
+        seats = checks.checked_seats(seat, self.num_games, self.facts)
+        self._records["random"] = redeal_streams(checks.checked_seed(seed), self.num_games)
         self.run(self._bound.redeal_rows, self.num_games, *self.kernel_state, self._all, seats)
         # Legal actions of other seats may depend on what was redealt.
         self.run(self._bound.legal_rows, self.num_games, *self.kernel_state, self._masks)
@@ -427,22 +426,16 @@ class KernelEngine(EngineBase):
         self._records, self._started, self.num_games = records, np.array(fields["_started"], bool), len(records)
         self._all = np.arange(self.num_games)
         self._ready = bool(self._started.all())
-        for derived in ("state", "_movers"):
+        # they point into the records that were replaced
+        for derived in ("state", "kernel_state", "_movers"):
             self.__dict__.pop(derived, None)
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
         self.run(self._bound.legal_rows, self.num_games, *self.kernel_state, self._masks)
-
-
-def _row_seconds(kernel: Callable[..., None], args: tuple[Any, ...], start: int, stop: int) -> float:
-    """Call a kernel; returns the time of a row."""
-    started = perf_counter()
-    kernel(*args, start, stop)
-    return (perf_counter() - started) / max(1, stop - start)
 
 
 def _space(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """`out` if it is given, else a new array."""
     if out is None:
         return aligned_empty(shape, dtype)
-    check_out(out, shape, np.dtype(dtype))
+    checks.check_out(out, shape, np.dtype(dtype))
     return out

@@ -37,6 +37,63 @@ def _usual_threads() -> int:
     return int(named or os.cpu_count() or 1)
 
 
+PART_SECONDS = 1e-4
+"""Least work for a thread: waking one up costs about half of this."""
+RETRY, LONGEST_RETRY = 64, 8192
+"""After so many calls the slower way is tried again: later games may take other times, and other programs end. Each time that it is still
+slower, twice as many calls pass before the next one, up to the second number."""
+
+
+class Pace:
+    """Seconds that a row of one kind of work takes in one thread, and in several; says which is to be next.
+
+    The results do not depend on it, so that it can be learnt while it is used.
+    """
+
+    def __init__(self) -> None:
+        self._alone: float | None = None
+        self._split: float | None = None
+        self._calls = 0
+        self._pause, self._next_retry = RETRY, RETRY
+        self._was_split = self._threads_run = False
+
+    @property
+    def least_rows(self) -> int:
+        """Fewest rows for a thread."""
+        return max(1, int(PART_SECONDS / (self._alone or PART_SECONDS)))
+
+    def next_is_split(self, count: int) -> bool:
+        """Whether `count` rows are to be split; the first two calls are not, of which the first compiles and tells nothing."""
+        self._calls += 1
+        if self._calls < 3 or count < 2 * self.least_rows:
+            return False
+        if self._split is None or self._alone is None:
+            return True
+        split = self._split < self._alone
+        if split is not self._was_split:
+            self._was_split, self._pause, self._next_retry = split, RETRY, self._calls + RETRY
+        if self._calls < self._next_retry:
+            return split
+        self._pause = min(2 * self._pause, LONGEST_RETRY)
+        self._next_retry = self._calls + self._pause
+        return not split
+
+    def note(self, split: bool, seconds: float) -> None:
+        """A call took so many `seconds` a row."""
+        # the first call compiles, and the first one in several threads may start them
+        if self._calls == 1 or (split and not self._threads_run):
+            self._threads_run |= split
+            return
+        known = self._split if split else self._alone
+        # what was measured long ago, as that of the way that is not taken, does not count any more
+        if known is not None and split is self._was_split:
+            seconds = 0.75 * known + 0.25 * seconds
+        if split:
+            self._split = seconds
+        else:
+            self._alone = seconds
+
+
 _within = threading.local()
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import pickle
-import signal
-import threading
 import traceback
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from multiprocessing import parent_process
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.child_processes import begin_child
 from ludory.errors import LudoryError
 
 IDLE, STEP, RESET = 0, 1, 2
@@ -223,8 +220,7 @@ def work(
     new_game: Mapping[str, Any] | None,
 ) -> None:
     """Main function of a worker process; `factories`, those of its environments or a `GameBlocks`, are pickled."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool handles Ctrl+C and closes its workers
-    _die_with_parent()
+    begin_child()
     try:
         arrays = arrays_in(memory, layout, count)
         made = pickle.loads(factories)
@@ -256,17 +252,3 @@ def _called(block: GameBlock, start: int, method: str, arguments: tuple[Any, ...
         return DONE + pickle.dumps(getattr(block, method)(*arguments))
     except Exception as error:
         return FAULTS + pickle.dumps([EnvironmentFault(start, told(error))])
-
-
-def _die_with_parent() -> None:
-    """End this process when its parent ends, for whatever reason and whatever an environment is doing."""
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def watch() -> None:
-        # the sentinel becomes ready when the parent is gone, even if it was killed
-        wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import multiprocessing
 import os
 import pickle
 import selectors
-import sys
-import types
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic
@@ -21,30 +18,10 @@ import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.child_processes import CHILDREN, start_child
 from ludory.errors import OptionError, WorkerError
 
-from .pool_worker import (
-    AHEAD,
-    CALL,
-    FAULTS,
-    GO,
-    GO_WITH_OPTIONS,
-    NONE_AHEAD,
-    ORDERS,
-    QUIT,
-    RESET,
-    STEP,
-    ArraySpec,
-    Environment,
-    EnvironmentBlock,
-    EnvironmentFactory,
-    EnvironmentFault,
-    GameBlock,
-    GameBlocks,
-    array_bytes,
-    arrays_in,
-    work,
-)
+from . import pool_worker
 
 SECONDS_TO_START = 120.0
 """Time for a worker to import its libraries and make its environments."""
@@ -105,44 +82,44 @@ class ProcessPool:
 
     def __init__(
         self,
-        factories: Sequence[EnvironmentFactory] | GameBlocks,
-        layout: Mapping[str, ArraySpec],
-        action: ArraySpec,
+        factories: Sequence[pool_worker.EnvironmentFactory] | pool_worker.GameBlocks,
+        layout: Mapping[str, pool_worker.ArraySpec],
+        action: pool_worker.ArraySpec,
         workers: int = 0,
         timeout: float = 60.0,
         on_crash: OnCrash = "raise",
         new_game: Mapping[str, Any] | None = None,
     ) -> None:
         _check_options(workers, timeout, on_crash)
-        self._factories = factories if isinstance(factories, GameBlocks) else list(factories)
-        self._count = factories.games if isinstance(factories, GameBlocks) else len(factories)
+        self._factories = factories if isinstance(factories, pool_worker.GameBlocks) else list(factories)
+        self._count = factories.games if isinstance(factories, pool_worker.GameBlocks) else len(factories)
         self._names, self._new_game = list(layout), new_game if workers else None
-        ahead = {} if self._new_game is None else {AHEAD + name: spec for name, spec in layout.items()}
-        self._layout = {**layout, **ahead, **ORDERS, "action": action}
+        ahead = {} if self._new_game is None else {pool_worker.AHEAD + name: spec for name, spec in layout.items()}
+        self._layout = {**layout, **ahead, **pool_worker.ORDERS, "action": action}
         self._timeout, self._on_crash = timeout, on_crash
         # a ring of the last actions for each environment, for messages only
         self._told = np.zeros((self._count, REMEMBERED, *action.shape), action.dtype)
         self._moves = np.zeros(self._count, np.int64)
         self.last_error: WorkerError | None = None
         """The last error, also with on_crash="restart"."""
-        self.block: GameBlock | None = None
+        self.block: pool_worker.GameBlock | None = None
         """The games of this process, None if workers play them."""
         self._closed = False
         self._workers: list[_Worker] = []
         self._late: set[int] = set()  # workers that have not answered yet
-        size = array_bytes(self._layout, self._count)
+        size = pool_worker.array_bytes(self._layout, self._count)
         if workers == 0:
-            self.arrays = arrays_in(bytearray(size), self._layout, self._count)
+            self.arrays = pool_worker.arrays_in(bytearray(size), self._layout, self._count)
             self.block = (
                 self._factories.make(0, self._count, self.arrays)
-                if isinstance(self._factories, GameBlocks)
-                else EnvironmentBlock(self._factories, 0, self.arrays, self._names)
+                if isinstance(self._factories, pool_worker.GameBlocks)
+                else pool_worker.EnvironmentBlock(self._factories, 0, self.arrays, self._names)
             )
             return
-        self._context = multiprocessing.get_context("spawn")
+        self._context = CHILDREN
         self._memory = self._context.RawArray(ctypes.c_byte, size)
-        self.arrays = arrays_in(self._memory, self._layout, self._count)
-        self.arrays["ahead_seed"][:] = NONE_AHEAD
+        self.arrays = pool_worker.arrays_in(self._memory, self._layout, self._count)
+        self.arrays["ahead_seed"][:] = pool_worker.NONE_AHEAD
         self._selector = _selector()
         # weakly: the finalizer must not keep the pool alive, and runs at exit too
         self._finalizer = weakref.finalize(self, _end_workers, self._workers, self._selector, os.getpid())
@@ -169,9 +146,9 @@ class ProcessPool:
         return [worker.process.pid for worker in self._workers if worker.process.pid is not None]
 
     @property
-    def environments(self) -> Sequence[Environment | None]:
+    def environments(self) -> Sequence[pool_worker.Environment | None]:
         """The environments of this process, () if workers play them; None stands for an environment that failed."""
-        return self.block.environments if isinstance(self.block, EnvironmentBlock) else ()
+        return self.block.environments if isinstance(self.block, pool_worker.EnvironmentBlock) else ()
 
     def reset(
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], options: Mapping[int, Mapping[str, Any]] | None = None
@@ -185,19 +162,19 @@ class ProcessPool:
             ready = (ahead[rows] == seeds) & (options is None)
             started, rows = rows[ready], rows[~ready]
             for name in self._names if len(started) else ():
-                self.arrays[name][started] = self.arrays[AHEAD + name][started]
+                self.arrays[name][started] = self.arrays[pool_worker.AHEAD + name][started]
             # used up, or of another seed
-            ahead[started] = ahead[rows] = NONE_AHEAD
+            ahead[started] = ahead[rows] = pool_worker.NONE_AHEAD
             if not len(rows):
                 return rows
-        return self._exchange(rows, RESET, options or {})
+        return self._exchange(rows, pool_worker.RESET, options or {})
 
     def step(self, rows: NDArray[np.int64], actions: NDArray[Any]) -> NDArray[np.int64]:
         """Play actions `(m, *shape)` in `rows`; returns the rows that failed (see `on_crash`)."""
         self.arrays["action"][rows] = actions
         self._told[rows, self._moves[rows] % REMEMBERED] = actions
         self._moves[rows] += 1
-        return self._exchange(rows, STEP, {})
+        return self._exchange(rows, pool_worker.STEP, {})
 
     def call(self, row: int, method: str, *arguments: Any) -> Any:
         """Call a method of the block that plays game `row`, by name; the result travels as a pickle.
@@ -211,13 +188,13 @@ class ProcessPool:
         number = int(self._worker_of[row])
         worker = self._workers[number]
         try:
-            worker.connection.send_bytes(CALL + cloudpickle.dumps((worker.start, method, arguments)))
+            worker.connection.send_bytes(pool_worker.CALL + cloudpickle.dumps((worker.start, method, arguments)))
             if not worker.connection.poll(self._timeout):
                 raise self._error([self._lost(number, f"did not answer within {self._timeout:g} seconds")])
             message = worker.connection.recv_bytes()
         except (EOFError, OSError) as error:
             raise self._error([self._lost(number, "died")]) from error
-        if message[:1] == FAULTS:
+        if message[:1] == pool_worker.FAULTS:
             raise self._error([(None, fault) for fault in pickle.loads(message[1:])])
         return pickle.loads(message[1:])
 
@@ -235,7 +212,7 @@ class ProcessPool:
         if self.block is not None:
             self.arrays["order"][rows] = order
             return self._failed([(None, fault) for fault in self.block.obey(options)])
-        found: list[tuple[int | None, EnvironmentFault]] = []
+        found: list[tuple[int | None, pool_worker.EnvironmentFault]] = []
         if self._late:  # an interrupt came between a request and its answer
             found = self._answers(sorted(self._late), self._timeout)
             if any(number is not None for number, _ in found):
@@ -246,12 +223,14 @@ class ProcessPool:
             worker = self._workers[number]
             mine = {row: given for row, given in options.items() if worker.start <= row < worker.stop}
             with suppress(OSError):  # it is dead, which `_answers` notices
-                worker.connection.send_bytes(GO_WITH_OPTIONS + cloudpickle.dumps(mine) if mine else GO)
+                worker.connection.send_bytes(
+                    pool_worker.GO_WITH_OPTIONS + cloudpickle.dumps(mine) if mine else pool_worker.GO
+                )
         return self._failed(found + self._answers(asked, self._timeout))
 
-    def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, EnvironmentFault]]:
+    def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, pool_worker.EnvironmentFault]]:
         """Wait for the workers `asked`. Returns the faults, each with the number of the worker to start again, or None."""
-        found: list[tuple[int | None, EnvironmentFault]] = []
+        found: list[tuple[int | None, pool_worker.EnvironmentFault]] = []
         self._late.update(asked)
         end = monotonic() + seconds
         # until all have answered: an answer that came late must not be taken for that of the next request
@@ -266,7 +245,7 @@ class ProcessPool:
                 ]
         return found
 
-    def _answer(self, number: int) -> list[tuple[int | None, EnvironmentFault]]:
+    def _answer(self, number: int) -> list[tuple[int | None, pool_worker.EnvironmentFault]]:
         try:
             message = self._workers[number].connection.recv_bytes()
         except (EOFError, OSError):
@@ -275,20 +254,20 @@ class ProcessPool:
             process.join(SECONDS_TO_END)
             return [self._lost(number, f"died with exit code {process.exitcode}")]
         self._late.discard(number)
-        if message[:1] != FAULTS:
+        if message[:1] != pool_worker.FAULTS:
             return []
         return [(None, fault) for fault in pickle.loads(message[1:])]
 
-    def _lost(self, number: int, what: str) -> tuple[int | None, EnvironmentFault]:
+    def _lost(self, number: int, what: str) -> tuple[int | None, pool_worker.EnvironmentFault]:
         """Kill a worker and return a fault for it, in which its first row stands for all its rows."""
         self._late.discard(number)
         worker = self._workers[number]
         self._selector.unregister(worker.connection)
         worker.connection.close()
         _kill(worker.process)
-        return number, EnvironmentFault(worker.start, what)
+        return number, pool_worker.EnvironmentFault(worker.start, what)
 
-    def _failed(self, found: list[tuple[int | None, EnvironmentFault]]) -> NDArray[np.int64]:
+    def _failed(self, found: list[tuple[int | None, pool_worker.EnvironmentFault]]) -> NDArray[np.int64]:
         """The rows affected by `found`, after replacing the workers that were lost."""
         if not found:
             return np.empty(0, np.int64)
@@ -304,7 +283,7 @@ class ProcessPool:
             rows.append(np.arange(worker.start, worker.stop))
             # what the dead worker did not carry out must not reach its successor
             self.arrays["order"][worker.start : worker.stop] = 0
-            self.arrays["ahead_seed"][worker.start : worker.stop] = NONE_AHEAD
+            self.arrays["ahead_seed"][worker.start : worker.stop] = pool_worker.NONE_AHEAD
             self._workers[number] = self._start_worker(worker.start, worker.stop)
         self._register(lost)
         if again := self._answers(lost, SECONDS_TO_START):
@@ -313,7 +292,7 @@ class ProcessPool:
             raise error
         return np.unique(np.concatenate(rows))
 
-    def _error(self, found: list[tuple[int | None, EnvironmentFault]]) -> WorkerError:
+    def _error(self, found: list[tuple[int | None, pool_worker.EnvironmentFault]]) -> WorkerError:
         number, (row, text) = min(found, key=lambda one: one[1].row)  # the same whichever worker answered first
         if number is None:
             lines = text.rstrip()
@@ -338,16 +317,13 @@ class ProcessPool:
 
     def _start_worker(self, start: int, stop: int) -> _Worker:
         mine, theirs = self._context.Pipe()
-        made = self._factories if isinstance(self._factories, GameBlocks) else self._factories[start:stop]
+        made = self._factories if isinstance(self._factories, pool_worker.GameBlocks) else self._factories[start:stop]
         factories = cloudpickle.dumps(made)
-        process = self._context.Process(
-            target=work,
-            args=(theirs, self._memory, self._layout, self._names, self._count, start, stop, factories, self._new_game),
+        process = start_child(
+            pool_worker.work,
+            *(theirs, self._memory, self._layout, self._names, self._count, start, stop, factories, self._new_game),
             name=f"ludory environments {start}..{stop - 1}",
-            daemon=True,
         )
-        with _no_main_module():
-            process.start()
         # this side's copy: as long as it is open, the end of the worker is not noticed
         theirs.close()
         return _Worker(process, mine, start, stop)
@@ -378,17 +354,6 @@ def _check_options(workers: Any, timeout: Any, on_crash: Any) -> None:
         raise OptionError(f"on_crash={on_crash!r}: must be 'raise' or 'restart'")
 
 
-@contextmanager
-def _no_main_module() -> Iterator[None]:
-    """Keep new processes from running the caller's script again, as multiprocessing would: they need nothing from it."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
 def _kill(process: BaseProcess) -> None:
     process.kill()
     process.join()
@@ -400,7 +365,7 @@ def _end_workers(workers: list[_Worker], selector: selectors.BaseSelector, owner
         return
     for worker in workers:
         with suppress(OSError):  # it is gone, or its connection is closed
-            worker.connection.send_bytes(QUIT)
+            worker.connection.send_bytes(pool_worker.QUIT)
     end = monotonic() + SECONDS_TO_END
     for worker in workers:
         worker.process.join(max(0.0, end - monotonic()))

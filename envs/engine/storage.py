@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,6 +17,8 @@ from ludory.envs.parts import Field, State
 from ludory.errors import OptionError
 
 ALIGNMENT = 64
+SMALL = 1 << 14
+"""Bytes below which a copy costs less than finding an aligned place."""
 
 
 @lru_cache(maxsize=256)
@@ -36,11 +39,13 @@ def own_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """An array without content that starts at a multiple of 64 bytes, as XLA asks of memory that it takes without a copy."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    """An array without content; a large one starts at a multiple of 64 bytes, as XLA asks of memory that it takes without a copy."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < SMALL:
+        return np.empty(shape, dtype)
     # more than needed, then a view from the first aligned byte
     memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
+    start = -memory.__array_interface__["data"][0] % ALIGNMENT
     array: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
     return array
 

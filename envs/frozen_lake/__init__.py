@@ -9,21 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ludory.envs import (
-    Analysis,
-    Game,
-    GameFacts,
-    Head,
-    Kernels,
-    Look,
-    ObservationSpec,
-    Rules,
-    State,
-    check_choice,
-    check_range,
-    check_split,
-    flat_segments,
-)
+from ludory import envs
 from ludory.errors import OptionError
 
 from .pictures import draw_svg, draw_text, last_move
@@ -60,7 +46,7 @@ def make_game(
     symbols: Mapping[str, str] | None = None,
     spaced: bool = False,
     action_order: Sequence[str] | None = None,
-) -> Game:
+) -> envs.Game:
     """Make a lake.
 
     Args:
@@ -81,15 +67,15 @@ def make_game(
     _check(size, p, success_rate, max_steps, observation, split, rooms)
     words = vocabulary(symbols, spaced, action_order)
     kept = {"bank": bank(size, p, rooms, split)} if split else {}
-    return Game(
+    return envs.Game(
         _facts(size, success_rate, max_steps, observation),
-        Rules(
+        envs.Rules(
             fields=fields(size, p, success_rate, max_steps, rooms if split else 0),
-            kernels=Kernels(reset, step, legal, OBSERVATIONS[observation]),
+            kernels=envs.Kernels(reset, step, legal, OBSERVATIONS[observation]),
             start=lambda given, count: start_fields(size, given, count),
             shared=kept,
         ),
-        look=Look(
+        look=envs.Look(
             action_name=lambda head, action: DIRECTIONS[action],
             info=info,
             text=draw_text,
@@ -97,7 +83,7 @@ def make_game(
             last_move=last_move,
         ),
         language=codec(words, success_rate),
-        analysis=Analysis(rooms=LakeRooms(size, p)),
+        analysis=envs.Analysis(rooms=LakeRooms(size, p)),
         family="frozen_lake",
     )
 
@@ -105,31 +91,31 @@ def make_game(
 def _check(
     size: int, p: float, success_rate: float, max_steps: int, observation: str, split: str | None, rooms: int
 ) -> None:
-    check_range("size", size, 2, LARGEST)
+    envs.check_range("size", size, 2, LARGEST)
     for name, value, least in (("p", p, 0.05), ("success_rate", success_rate, 0.0)):
         if not isinstance(value, int | float) or not least <= value <= 1:
             raise OptionError(f"{name}={value!r}: must be a probability from {least} to 1")
-    check_range("max_steps", max_steps, 1, 1_000_000)
-    check_choice("observation", observation, tuple(OBSERVATIONS))
-    check_split(split)
-    check_range("rooms", rooms, 1, 1_000_000)
+    envs.check_range("max_steps", max_steps, 1, 1_000_000)
+    envs.check_choice("observation", observation, tuple(OBSERVATIONS))
+    envs.check_split(split)
+    envs.check_range("rooms", rooms, 1, 1_000_000)
 
 
-def _facts(size: int, success_rate: float, max_steps: int, observation: str) -> GameFacts:
+def _facts(size: int, success_rate: float, max_steps: int, observation: str) -> envs.GameFacts:
     cells = size * size
     if observation == "planes":
-        parts = flat_segments({"holes": cells, "goal": cells, "player": cells, "start": cells})
-        spec = ObservationSpec("planes", (4, size, size), "uint8", parts)
+        parts = envs.flat_segments({"holes": cells, "goal": cells, "player": cells, "start": cells})
+        spec = envs.ObservationSpec("planes", (4, size, size), "uint8", parts)
     else:
-        spec = ObservationSpec("codes", (size, size), "uint8", flat_segments({"codes": cells}), 0, 6)
-    return GameFacts(
+        spec = envs.ObservationSpec("codes", (size, size), "uint8", envs.flat_segments({"codes": cells}), 0, 6)
+    return envs.GameFacts(
         name=f"FrozenLake {size}x{size}, success rate {success_rate:.3g}",
         players=1,
         turns="sequential",
         reward="general",
         hidden_information=False,
         chance=True,
-        heads=(Head("direction", 4),),
+        heads=(envs.Head("direction", 4),),
         observation=spec,
         longest_game=max_steps,
         min_return=0,
@@ -137,7 +123,7 @@ def _facts(size: int, success_rate: float, max_steps: int, observation: str) -> 
     )
 
 
-def info(state: State, i: int) -> dict[str, Any]:
+def info(state: envs.State, i: int) -> dict[str, Any]:
     """`success`: the player is on the goal; `effective`: the last action changed the cell; `steps`."""
     row, column = divmod(int(state.player[i]), len(state.cells[i]))
     on_goal = int(state.cells[i, row, column]) == GOAL

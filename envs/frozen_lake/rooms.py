@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ludory.envs import (
-    EPISODE,
-    SPLITS,
-    STREAM,
-    check_split,
-    hash_rows,
-    integer_array,
-    refuse_unknown,
-    room_hash,
-    split_of,
-)
+from ludory import envs
 from ludory.errors import OptionError
 
 from .rules import GOAL, HOLE, ICE, START
@@ -60,7 +50,7 @@ def checked_maps(name: str, given: ArrayLike, size: int) -> Maps:
     Raises:
         OptionError: another shape, an unknown code, or a map without exactly one start and one goal.
     """
-    maps = integer_array(name, given)
+    maps = envs.integer_array(name, given)
     maps = maps[None] if maps.ndim == 2 else maps
     if maps.shape[1:] != (size, size):
         raise OptionError(f"{name}: shape {maps.shape}, must be ({size}, {size}) or (games, {size}, {size})")
@@ -82,7 +72,7 @@ def start_fields(size: int, given: Mapping[str, Any], count: int) -> dict[str, N
     Raises:
         OptionError: unknown key, a map that is none, a player in a hole, on the goal or outside.
     """
-    refuse_unknown("FrozenLake", "reset option", given, KEYS)
+    envs.refuse_unknown("FrozenLake", "reset option", given, KEYS)
     if ("room" in given) == ("map" in given):
         raise OptionError("give FrozenLake's map as either room (codes) or map (rows of S, F, H and G)")
     if "room" in given:
@@ -101,7 +91,7 @@ def start_fields(size: int, given: Mapping[str, Any], count: int) -> dict[str, N
 
 
 def _players(cells: Maps, given: ArrayLike, count: int) -> NDArray[np.int16]:
-    players, flat = integer_array("player", given), cells.reshape(count, -1)
+    players, flat = envs.integer_array("player", given), cells.reshape(count, -1)
     if players.shape not in ((), (count,)) or (players < 0).any() or (players >= flat.shape[1]).any():
         raise OptionError(f"player={given!r}: must be a cell 0..{flat.shape[1] - 1}, one or {count} of them")
     players = np.broadcast_to(players, (count,))
@@ -112,7 +102,7 @@ def _players(cells: Maps, given: ArrayLike, count: int) -> NDArray[np.int16]:
 
 def map_hash(room: ArrayLike) -> int:
     """`ludory.envs.rooms.room_hash` of a map [N, N]."""
-    return room_hash([np.asarray(room, np.uint8)])
+    return envs.room_hash([np.asarray(room, np.uint8)])
 
 
 @dataclass(frozen=True)
@@ -128,13 +118,13 @@ class LakeRooms:
         Raises:
             OptionError: unknown split, or a seed without a map of the split.
         """
-        check_split(split)
+        envs.check_split(split)
         rooms = np.empty((len(seeds), self.size, self.size), np.int8)
         open_rows = np.arange(len(seeds))
         for maps in self._sequences(np.asarray(seeds, np.int64)):
             rooms[open_rows] = maps[open_rows]
             if split is not None:
-                outside = split_of(self.hashes({"room": rooms[open_rows]})) != SPLITS.index(split)
+                outside = envs.split_of(self.hashes({"room": rooms[open_rows]})) != envs.SPLITS.index(split)
                 open_rows = open_rows[outside]
             if split is None or not len(open_rows):
                 return {"room": rooms}
@@ -145,8 +135,8 @@ class LakeRooms:
         from ludory.envs import KernelEngine
 
         engine = KernelEngine(_source(self.size, self.ice), max(len(seeds), 1), seed=0, threads=1)
-        engine.state.random[: len(seeds), STREAM] = hash_rows(seeds, 0)
-        engine.state.random[:, EPISODE] = 0
+        engine.state.random[: len(seeds), envs.STREAM] = envs.hash_rows(seeds, 0)
+        engine.state.random[:, envs.EPISODE] = 0
         for _ in range(TRIES):
             engine.reset()
             yield engine.state.cells[: len(seeds)].copy()

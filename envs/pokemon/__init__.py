@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from ludory.envs import (
-    Analysis,
-    FactNames,
-    Game,
-    GameFacts,
-    Head,
-    Look,
-    ObservationSpec,
-    Records,
-    Rules,
-    check_choice,
-    check_range,
-    flat_segments,
-)
+from ludory import envs
 
 from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gimmick_groups, num_actions, rules_of
 from .vocab import VOCAB_SHA256
@@ -38,7 +25,7 @@ def make_game(
     teams: object = None,
     max_turns: int = 1000,
     preview: str = "choose",
-) -> Game:
+) -> envs.Game:
     """Make a game of Pokémon battles.
 
     Args:
@@ -60,20 +47,20 @@ def make_game(
     from .teams import team_bank
 
     found = battle_format(format)
-    check_choice("gimmick", gimmick, ("native", "never"))
-    check_choice("observation", observation, OBSERVATIONS)
-    check_choice("slot_order", slot_order, ("request", "alpha"))
-    check_choice("preview", preview, ("choose", "random"))
-    check_range("max_turns", max_turns, 1, 1000)
+    envs.check_choice("gimmick", gimmick, ("native", "never"))
+    envs.check_choice("observation", observation, OBSERVATIONS)
+    envs.check_choice("slot_order", slot_order, ("request", "alpha"))
+    envs.check_choice("preview", preview, ("choose", "random"))
+    envs.check_range("max_turns", max_turns, 1, 1000)
     names = action_names(found.gen, gimmick)
-    facts = GameFacts(
+    facts = envs.GameFacts(
         name=f"pokemon {found.id}",
         players=2,
         turns="simultaneous",
         reward="zero_sum",
         hidden_information=True,
         chance=True,
-        heads=(Head("choice", num_actions(found.gen, gimmick)),),
+        heads=(envs.Head("choice", num_actions(found.gen, gimmick)),),
         observation=_observation_spec(observation),
         longest_game=_ROUNDS_PER_TURN * max_turns,
         min_return=-1,
@@ -85,25 +72,25 @@ def make_game(
         network=NETWORKS.get(observation),
     )
     lane = LaneOptions(found.id, found.gen, gimmick, slot_order, observation, max_turns, preview)
-    return Game(
+    return envs.Game(
         facts,
-        Rules(
+        envs.Rules(
             engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
             engine_options=ENGINE_OPTIONS,
             ignores_waiting=True,
         ),
-        look=Look(
+        look=envs.Look(
             action_name=lambda head, value: names[value],
             info=make_state_info,
-            fact_names={"winner": FactNames(("p1", "p2", "tie"))},
+            fact_names={"winner": envs.FactNames(("p1", "p2", "tie"))},
             seat_info=make_seat_info,
             text=draw_text,
             svg=draw_svg,
             last_move=last_move,
         ),
-        analysis=Analysis(decision_kinds=battle_decisions(facts.observation)),
+        analysis=envs.Analysis(decision_kinds=battle_decisions(facts.observation)),
         family="pokemon",
-        records=Records(
+        records=envs.Records(
             engine_conventions={"backend": _conventions_of_backend},
             playing_options=("teams", "max_turns", "preview"),
             conventions={"vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
@@ -116,13 +103,13 @@ def _conventions_of_backend(backend: str) -> Mapping[str, str]:
     return {"rules": rules_of(backend)}
 
 
-def _observation_spec(observation: str) -> ObservationSpec:
+def _observation_spec(observation: str) -> envs.ObservationSpec:
     if observation == "none":
-        return ObservationSpec("none", (1,), "float32", flat_segments({"nothing": 1}))
+        return envs.ObservationSpec("none", (1,), "float32", envs.flat_segments({"nothing": 1}))
     from . import observation as encoders
 
     specs = {"entity": encoders.entity_spec, "flat": encoders.flat_spec, "seed41": encoders.seed41_spec}
-    spec: ObservationSpec = specs[observation]()
+    spec: envs.ObservationSpec = specs[observation]()
     return spec
 
 

@@ -14,24 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ludory.envs import (
-    EPISODE,
-    NEW_GAME,
-    ArraySpec,
-    ExternalEngine,
-    ExternalState,
-    Game,
-    GameBlocks,
-    OnCrash,
-    PooledEngine,
-    ProcessPool,
-    Rows,
-    check_choice,
-    checked_rows,
-    identity,
-    read_arrays,
-    write_snapshot,
-)
+from ludory import envs
 from ludory.errors import BackendError, BackendTimeout, OptionError, SnapshotError, WorkerError
 
 from .backends.install import needed, needed_bundle
@@ -55,7 +38,7 @@ _SLACK = 10.0
 """Seconds that a lane gets beyond its simulator, so that it can tell what happened to it."""
 
 
-class PokemonEngine(PooledEngine):
+class PokemonEngine(envs.PooledEngine):
     """A batch of battles between two seats that choose at once.
 
     A seat that has nothing to choose is not `deciding`; its mask has action 0 alone, which has no effect. A choice that the simulator
@@ -79,7 +62,7 @@ class PokemonEngine(PooledEngine):
 
     def __init__(
         self,
-        game: Game,
+        game: envs.Game,
         num_games: int = 1,
         seed: int | None = None,
         first_game: int = 0,
@@ -91,10 +74,10 @@ class PokemonEngine(PooledEngine):
         backend: str = "sim",
         workers: int | None = None,
         worker_timeout: float = 60.0,
-        on_crash: OnCrash = "raise",
+        on_crash: envs.OnCrash = "raise",
         shared: SharedWorker | None = None,
     ) -> None:
-        check_choice("backend", backend, tuple(BACKENDS))
+        envs.check_choice("backend", backend, tuple(BACKENDS))
         teams.check()
         if backend == "server" and seed is not None:
             raise OptionError(f"seed={seed}: {NOT_SEEDED}")
@@ -106,7 +89,7 @@ class PokemonEngine(PooledEngine):
         self._shared = shared
         self._pool_options = (workers, worker_timeout + _SLACK if workers else worker_timeout, on_crash)
         self._news: dict[int, dict[str, Any]] = {}
-        ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
+        envs.ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
 
     def check_installed(self) -> None:
         """Check that the simulator of the backend is installed.
@@ -116,18 +99,18 @@ class PokemonEngine(PooledEngine):
         """
         needed_bundle() if self._lane.backend == "v8" else needed()
 
-    def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
+    def _made_pool(self, layout: dict[str, envs.ArraySpec], action: envs.ArraySpec) -> envs.ProcessPool:
         extra = {
-            "news": ArraySpec((), "bool"),
-            "turns": ArraySpec((), "int32"),
-            "positions": ArraySpec((len(SEATS), SLOTS), "int8"),
+            "news": envs.ArraySpec((), "bool"),
+            "turns": envs.ArraySpec((), "int32"),
+            "positions": envs.ArraySpec((len(SEATS), SLOTS), "int8"),
         }
         if self._lane.tracked and self._lane.observation != "entity":
             from .columns import ENTITY_SIZE
 
-            extra["entity"] = ArraySpec((len(SEATS), ENTITY_SIZE), "float32")
-        return ProcessPool(
-            GameBlocks(self.num_games, partial(_lane, self._lane, self._shared)),
+            extra["entity"] = envs.ArraySpec((len(SEATS), ENTITY_SIZE), "float32")
+        return envs.ProcessPool(
+            envs.GameBlocks(self.num_games, partial(_lane, self._lane, self._shared)),
             layout | extra,
             action,
             *self._pool_options,
@@ -189,7 +172,7 @@ class PokemonEngine(PooledEngine):
             checked[name] = texts
         return checked
 
-    def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
+    def start_games(self, rows: envs.Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
         """As for `ExternalEngine`. Seeds of battles come from (seed, game number, episode), see `chance_seed`."""
         given = {}
         for k, row in enumerate(rows.tolist()):
@@ -200,7 +183,7 @@ class PokemonEngine(PooledEngine):
 
     def _start_of(self, row: int, options: Mapping[str, str]) -> dict[str, Any]:
         # this episode is counted already
-        key = self.seed, int(self._numbers[row]), int(self.state.random[row, EPISODE]) - 1
+        key = self.seed, int(self._numbers[row]), int(self.state.random[row, envs.EPISODE]) - 1
         start: dict[str, Any] = {"seed": options.get("battle_seed", chance_seed(*key, "battle")[0])}
         for seat, side in enumerate(("p1", "p2")):
             seed, bits = chance_seed(*key, side)
@@ -209,14 +192,14 @@ class PokemonEngine(PooledEngine):
                 start[side]["team"] = team
         return {"start": start, "preview": [chance_seed(*key, f"preview {side}")[1] for side in ("p1", "p2")]}
 
-    def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
+    def play_games(self, rows: envs.Rows, actions: NDArray[Any]) -> None:
         """As for `ExternalEngine`."""
         with _named_errors(self):
             super().play_games(rows, actions)
         self.state.deciding[rows] &= ~self.over[rows, None]
         self._take_news(rows)
 
-    def _take_news(self, rows: Rows) -> None:
+    def _take_news(self, rows: envs.Rows) -> None:
         """Keep what the lanes tell beyond the arrays."""
         flags = self.pool.arrays["news"]
         for row in rows.tolist() if self._news else ():
@@ -240,7 +223,7 @@ class PokemonEngine(PooledEngine):
     def logs(self, rows: ArrayLike | None = None) -> list[dict[str, Any]]:
         """For each game: `log` (omniscient, without time stamps), `input_log`, `teams` (packed) and `end`, None while it runs."""
         found: dict[int, dict[str, Any]] = {}
-        wanted = self._all if rows is None else checked_rows(rows, self.num_games)
+        wanted = self._all if rows is None else envs.checked_rows(rows, self.num_games)
         for block in self.pool.rows_of_workers():
             mine = [row for row in wanted.tolist() if row in block]
             if mine:
@@ -274,7 +257,7 @@ class PokemonEngine(PooledEngine):
 
     def gather(self, rows: ArrayLike) -> Self:
         """Copy the games `rows`, repeats allowed, with what their seats have seen. Copies run in this process where this engine does."""
-        rows = checked_rows(rows, self.num_games)
+        rows = envs.checked_rows(rows, self.num_games)
         lane = self.pool.block
         within = isinstance(lane, BattleLane)
         engine = self._another(len(rows), lane.shared if isinstance(lane, BattleLane) else None)
@@ -364,7 +347,7 @@ class PokemonEngine(PooledEngine):
         entries = self._saved_battles(arrays["_battles"], arrays["_started"])
         engine = self._another(count, None)
         # a new engine is filled first, so that this one stays as it was if anything fails
-        for name, value in NEW_GAME.items():
+        for name, value in envs.NEW_GAME.items():
             getattr(engine.state, name)[:] = value
         try:
             with _named_errors(engine):
@@ -424,7 +407,7 @@ class PokemonEngine(PooledEngine):
 
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically."""
-        write_snapshot(file, identity(self.game), self.fields())
+        envs.write_snapshot(file, envs.identity(self.game), self.fields())
 
     def restore(self, file: str | Path) -> None:
         """Continue from a file of `save`; the number of games becomes that of the file.
@@ -432,7 +415,7 @@ class PokemonEngine(PooledEngine):
         Raises:
             SnapshotError: unreadable, or of another game; the engine is unchanged.
         """
-        self.load_fields(read_arrays(file, self.game))
+        self.load_fields(envs.read_arrays(file, self.game))
 
     def close(self) -> None:
         """End the simulators and workers; may be called twice."""
@@ -461,7 +444,7 @@ def _named_errors(engine: PokemonEngine) -> Iterator[None]:
 
 
 def _checked_field(
-    game: Game, fields: Mapping[str, Any], name: str, shape: Sequence[int | None], dtype: Any
+    game: envs.Game, fields: Mapping[str, Any], name: str, shape: Sequence[int | None], dtype: Any
 ) -> NDArray[Any]:
     if name not in fields:
         raise SnapshotError(f"{game.facts.name}: the saved state lacks the field {name!r}")
@@ -474,14 +457,14 @@ def _checked_field(
     return array
 
 
-def make_state_info(state: ExternalState, row: int) -> dict[str, Any]:
+def make_state_info(state: envs.ExternalState, row: int) -> dict[str, Any]:
     """`Look.info` of battles."""
     engine = state.engine
     assert isinstance(engine, PokemonEngine)
     return engine.info(row)
 
 
-def make_seat_info(state: ExternalState, row: int, seat: int) -> dict[str, Any]:
+def make_seat_info(state: envs.ExternalState, row: int, seat: int) -> dict[str, Any]:
     """`Look.seat_info` of battles."""
     engine = state.engine
     assert isinstance(engine, PokemonEngine)

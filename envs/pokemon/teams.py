@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from ludory.errors import OptionError
 
-from .backends.install import SIM, V8, installed
+from .backends.install import V8, installed, runs
 from .backends.sim import SimWorker
 from .backends.v8 import V8Worker
 from .backends.worker import Worker
@@ -145,5 +145,5 @@ def _checked(format: str, texts: tuple[TeamText, ...]) -> tuple[str, ...]:
 
 
 def _validator() -> Worker:
-    """The simulator, or the one for V8 where only that is installed."""
-    return V8Worker() if installed(SIM) is None and installed(V8) is not None else SimWorker()
+    """The simulator, or the one for V8 where only that is installed, or runs."""
+    return V8Worker() if not runs() and installed(V8) is not None else SimWorker()

@@ -8,9 +8,8 @@ from typing import Any, Literal
 from ludory.envs.facts import GameFacts
 from ludory.envs.game import Game
 from ludory.errors import OptionError
-from ludory.plugins import agents, makers
-from ludory.plugins.call import call
-from ludory.plugins.spec import parse_spec
+from ludory.plugins import agents, makers, parse_spec
+from ludory.plugins.registry import call
 
 from .player import Player
 

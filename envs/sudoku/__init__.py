@@ -5,45 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal
 
-from ludory.envs import (
-    Analysis,
-    Game,
-    GameFacts,
-    Head,
-    Kernels,
-    Look,
-    ObservationSpec,
-    Rules,
-    State,
-    check_choice,
-    check_flag,
-    check_range,
-    check_split,
-    flat_segments,
-)
+from ludory import envs
 from ludory.errors import OptionError
 
+from . import rules
 from .pictures import draw_svg, draw_text, last_move
 from .rooms import PuzzleBank, SudokuRooms, puzzle_hash, start_fields
-from .rules import (
-    DEFAULT,
-    RAGEN2,
-    REFUSED,
-    SPA,
-    fields,
-    legal,
-    observe_codes,
-    observe_given,
-    observe_planes,
-    reset,
-    step,
-)
 from .solver import count_solutions, solve
 from .text import action_name, codec, parse_text, render_text
 
 __all__ = ["count_solutions", "make_game", "parse_text", "puzzle_hash", "render_text", "solve"]
 
-REWARDS = {"default": DEFAULT, "ragen2": RAGEN2, "spa": SPA}
+REWARDS = {"default": rules.DEFAULT, "ragen2": rules.RAGEN2, "spa": rules.SPA}
 """What a placement pays.
 
 default: -0.1 if refused, 10 for the solution. spa: 1 for the solution. ragen2: 1 if accepted, 0.5 if the stored solution has another
@@ -56,7 +29,7 @@ BLANKS = {4: 6, 9: 32}
 MOST_BLANKS = {4: 11, 9: 54}
 """Largest number of blanks that unique puzzles are drawn with."""
 ROOMS, SPLIT_ROOMS = 256, 4096
-OBSERVATIONS = {"planes": observe_planes, "codes": observe_codes, "given": observe_given}
+OBSERVATIONS = {"planes": rules.observe_planes, "codes": rules.observe_codes, "given": rules.observe_given}
 
 
 def make_game(
@@ -69,7 +42,7 @@ def make_game(
     observation: Literal["planes", "codes", "given"] = "planes",
     split: str | None = None,
     rooms: int | None = None,
-) -> Game:
+) -> envs.Game:
     """Make a Sudoku.
 
     A placement is accepted if the cell is not given, holds another value, and no cell of the same row, column or box has the value.
@@ -93,28 +66,28 @@ def make_game(
     """
     if size not in BLANKS:
         raise OptionError(f"size={size!r}: must be 4 or 9")
-    check_flag("unique", unique)
-    check_choice("rewards", rewards, tuple(REWARDS))
-    check_choice("mask", mask, ("legal", "all"))
-    check_choice("observation", observation, tuple(OBSERVATIONS))
-    check_split(split)
+    envs.check_flag("unique", unique)
+    envs.check_choice("rewards", rewards, tuple(REWARDS))
+    envs.check_choice("mask", mask, ("legal", "all"))
+    envs.check_choice("observation", observation, tuple(OBSERVATIONS))
+    envs.check_split(split)
     blanks = BLANKS[size] if blanks is None else blanks
-    check_range("blanks", blanks, 1, MOST_BLANKS[size] if unique else size * size - 1)
+    envs.check_range("blanks", blanks, 1, MOST_BLANKS[size] if unique else size * size - 1)
     limit = LIMITS[rewards] if max_steps is None else max_steps
-    check_range("max_steps", limit, 1, 1_000_000)
+    envs.check_range("max_steps", limit, 1, 1_000_000)
     count = rooms if rooms is not None else SPLIT_ROOMS if split else ROOMS
-    check_range("rooms", count, 1, 1_000_000)
+    envs.check_range("rooms", count, 1, 1_000_000)
     longest = limit * HARD_LIMIT if rewards == "ragen2" else limit
     drawn = SudokuRooms(size, blanks, unique)
-    return Game(
+    return envs.Game(
         _facts(size, rewards, longest, observation),
-        Rules(
-            fields=fields(size, REWARDS[rewards], limit, longest, mask == "legal", count, split is None),
-            kernels=Kernels(reset, step, legal, OBSERVATIONS[observation]),
+        envs.Rules(
+            fields=rules.fields(size, REWARDS[rewards], limit, longest, mask == "legal", count, split is None),
+            kernels=envs.Kernels(rules.reset, rules.step, rules.legal, OBSERVATIONS[observation]),
             start=partial(start_fields, size),
             shared=PuzzleBank(drawn, count, split),
         ),
-        look=Look(
+        look=envs.Look(
             action_name=lambda head, action: action_name(size, action),
             info=info,
             text=draw_text,
@@ -122,26 +95,26 @@ def make_game(
             last_move=last_move,
         ),
         language=codec(size),
-        analysis=Analysis(rooms=drawn),
+        analysis=envs.Analysis(rooms=drawn),
         family="sudoku",
     )
 
 
-def _facts(size: int, rewards: str, longest: int, observation: str) -> GameFacts:
+def _facts(size: int, rewards: str, longest: int, observation: str) -> envs.GameFacts:
     cells = size * size
     worst, best = {
         "default": (-0.1 * longest, 10.0),
         "ragen2": (-0.1 * longest, longest + 10.0),
         "spa": (0.0, 1.0),
     }[rewards]
-    return GameFacts(
+    return envs.GameFacts(
         name=f"Sudoku {size}x{size}",
         players=1,
         turns="sequential",
         reward="general",
         hidden_information=False,
         chance=True,
-        heads=(Head("placement", cells * size),),
+        heads=(envs.Head("placement", cells * size),),
         observation=_spec(size, observation),
         longest_game=longest,
         min_return=worst,
@@ -149,21 +122,23 @@ def _facts(size: int, rewards: str, longest: int, observation: str) -> GameFacts
     )
 
 
-def _spec(size: int, observation: str) -> ObservationSpec:
+def _spec(size: int, observation: str) -> envs.ObservationSpec:
     cells = size * size
     if observation == "codes":
-        return ObservationSpec("codes", (size, size), "uint8", flat_segments({"codes": cells}), 0, size)
+        return envs.ObservationSpec("codes", (size, size), "uint8", envs.flat_segments({"codes": cells}), 0, size)
     if observation == "given":
-        return ObservationSpec("given", (2, size, size), "uint8", flat_segments({"given": cells, "filled": cells}))
+        return envs.ObservationSpec(
+            "given", (2, size, size), "uint8", envs.flat_segments({"given": cells, "filled": cells})
+        )
     planes = {f"value {value}": cells for value in range(1, size + 1)} | {"given": cells}
-    return ObservationSpec("planes", (size + 1, size, size), "uint8", flat_segments(planes))
+    return envs.ObservationSpec("planes", (size + 1, size, size), "uint8", envs.flat_segments(planes))
 
 
-def info(state: State, i: int) -> dict[str, Any]:
+def info(state: envs.State, i: int) -> dict[str, Any]:
     """`success`: the puzzle is solved; `accepted`: the last placement was; `blanks` left; `steps`."""
     return {
         "success": int(state.blanks[i]) == 0,
-        "accepted": int(state.outcome[i]) != REFUSED,
+        "accepted": int(state.outcome[i]) != rules.REFUSED,
         "blanks": int(state.blanks[i]),
         "steps": int(state.steps[i]),
     }

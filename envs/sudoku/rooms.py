@@ -14,20 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ludory import envs
 from ludory.atomic import atomic_file
-from ludory.envs import (
-    KEY,
-    SPLITS,
-    batch_kernel,
-    check_split,
-    draw,
-    hash_rows,
-    integer_array,
-    kernel,
-    refuse_unknown,
-    room_hash,
-    split_of,
-)
+from ludory.envs import draw
 from ludory.errors import OptionError
 
 from .rules import draw_names, draw_order
@@ -38,7 +27,7 @@ TRIES = 1000
 """Puzzles that are drawn for one seed before a split counts as empty."""
 
 
-@kernel
+@envs.kernel
 def draw_grid(state, i, solution, box):
     """A complete grid: bands, stacks, rows, columns and values of the pattern (r b + r // b + c) mod N, shuffled."""
     size = box * box
@@ -51,7 +40,7 @@ def draw_grid(state, i, solution, box):
             solution[row, column] = state.names[i, (r * box + r // box + c) % size]
 
 
-@kernel
+@envs.kernel
 def blank_cells(state, i, puzzle, wanted, unique, order, used, stack, box, scratch):
     """Blank cells in random order until `wanted` are blank, keeping one solution if `unique`; returns how many are."""
     size, blanks = box * box, 0
@@ -76,7 +65,7 @@ def blank_cells(state, i, puzzle, wanted, unique, order, used, stack, box, scrat
     return blanks
 
 
-@batch_kernel
+@envs.batch_kernel
 def draw_puzzles(draws, puzzles, solutions, wanted, unique, box, order, used, stack, scratch):
     """One puzzle per row of `draws`; a grid in which too few cells can be blanked is drawn again."""
     size = box * box
@@ -101,7 +90,7 @@ def relabelled(puzzle: NDArray[Any]) -> NDArray[np.uint8]:
 
 def puzzle_hash(puzzle: ArrayLike) -> int:
     """`ludory.envs.rooms.room_hash` of a puzzle [N, N]; puzzles that differ in the names of their values have the same."""
-    return room_hash([np.asarray(puzzle, np.uint8)], relabel=relabelled)
+    return envs.room_hash([np.asarray(puzzle, np.uint8)], relabel=relabelled)
 
 
 @dataclass(frozen=True)
@@ -118,14 +107,14 @@ class SudokuRooms:
         Raises:
             OptionError: unknown split, or a seed without a puzzle of the split.
         """
-        check_split(split)
+        envs.check_split(split)
         shape = (len(seeds), self.size, self.size)
         puzzles, solutions, rows = np.zeros(shape, np.int8), np.zeros(shape, np.int8), np.arange(len(seeds))
         for attempt in range(TRIES):
             puzzles[rows], solutions[rows] = self._puzzles(np.asarray(seeds, np.int64)[rows], attempt)
             if split is not None:
                 # those of other splits are drawn again
-                rows = rows[split_of(self.hashes({"puzzle": puzzles[rows]})) != SPLITS.index(split)]
+                rows = rows[envs.split_of(self.hashes({"puzzle": puzzles[rows]})) != envs.SPLITS.index(split)]
             if split is None or not len(rows):
                 return {"puzzle": puzzles, "solution": solutions}
         raise OptionError(f"no puzzle of the split {split!r} in {TRIES} tries")
@@ -136,7 +125,7 @@ class SudokuRooms:
         # The fields that the kernels of a state draw with. A record array, since plain Python cannot read a field of others by its name.
         shapes = [("random", np.int64, (4,)), ("names", np.int8, (size,)), ("order", np.int8, (2, size))]
         draws = np.zeros(count, np.dtype(shapes, align=True)).view(np.recarray)
-        draws["random"][:, KEY] = hash_rows(hash_rows(seeds, 0), attempt)
+        draws["random"][:, envs.KEY] = envs.hash_rows(envs.hash_rows(seeds, 0), attempt)
         puzzles = np.zeros((count, size, size), np.int8)
         solutions, scratch = np.zeros_like(puzzles), np.zeros((size, size), np.int8)
         order, used, stack = np.zeros(cells, np.int64), np.zeros((3, size), np.int64), np.zeros((cells, 2), np.int64)
@@ -205,7 +194,7 @@ def start_fields(size: int, given: Mapping[str, Any], count: int) -> dict[str, N
     Raises:
         OptionError: unknown key, wrong shape or value, no blank, no solution, or a solution that does not fit the puzzle.
     """
-    refuse_unknown("Sudoku", "reset option", given, KEYS)
+    envs.refuse_unknown("Sudoku", "reset option", given, KEYS)
     names = [name for name in ("puzzle", "room") if name in given]
     if len(names) != 1:
         raise OptionError(
@@ -229,7 +218,7 @@ def start_fields(size: int, given: Mapping[str, Any], count: int) -> dict[str, N
 
 
 def _grids(name: str, given: Any, size: int, count: int, low: int) -> Grid:
-    grids = integer_array(name, given)
+    grids = envs.integer_array(name, given)
     if grids.shape not in ((size, size), (count, size, size)):
         raise OptionError(f"{name}: shape {grids.shape}, must be ({size}, {size}) or ({count}, {size}, {size})")
     if grids.size and not low <= grids.min() <= grids.max() <= size:

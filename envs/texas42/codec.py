@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from ludory.envs import State, TextCodec, decoder_of_names
 from ludory.envs.texas42.sight import Texas42Sight, look
 
 from .options import Texas42Rules
 from .pictures.wording import PHASES
+from .rules import legal
 from .state import FIXED, FORMAT, PLAYING
 from .tiles import COUNT, LED, TILE_NAMES, tiles_of
 from .trick import playable
 
 _playable = getattr(playable, "py_func", playable)
+_legal = getattr(legal, "py_func", legal)
 
 PLAY_RULES = (
     "You are playing Texas 42, a game of tricks with 28 dominoes for two teams: seats 0 and 2 against seats 1 and 3. "
@@ -37,7 +41,7 @@ def codec(action_name: Callable[[int, int], str], actions: int, rules: Texas42Ru
     """The game in words; `actions` is their number; rules: of a game with an auction, None for a fixed contract."""
     return TextCodec(
         instruction="".join([PLAY_RULES, *([AUCTION_RULES, *_house_rules(rules)] if rules else [])]),
-        encode=write,
+        encode=lambda state, i, seat: write(state, i, seat, action_name, actions),
         decode=decoder_of_names(action_name, actions),
     )
 
@@ -61,7 +65,7 @@ def _house_rules(rules: Texas42Rules) -> Iterator[str]:
         yield '\n"splash" is a bid of two or three marks with at least three doubles; the partner names trumps and leads.'
 
 
-def write(state: State, i: int, seat: int | None) -> str:
+def write(state: State, i: int, seat: int | None, action_name: Callable[[int, int], str], actions: int) -> str:
     """Game `i` as `seat` sees it; None: all hands are face up."""
     sight = look(state, i, seat)
     lines = [
@@ -75,7 +79,7 @@ def write(state: State, i: int, seat: int | None) -> str:
         ),
         *([f"This trick: {_plays(tuple(sight.trick.items()))}. Suit led: {sight.led}."] if sight.trick else []),
         f"Last move: {sight.last or 'none yet'}.",
-        _turn(state, i, sight),
+        _turn(state, i, sight, action_name, actions),
     ]
     return "\n".join(lines)
 
@@ -106,13 +110,17 @@ def _hand(sight: Texas42Sight, chair: int) -> Iterator[str]:
     yield f"{holder}: {tiles or 'nothing'}."
 
 
-def _turn(state: State, i: int, sight: Texas42Sight) -> str:
+def _turn(state: State, i: int, sight: Texas42Sight, action_name: Callable[[int, int], str], actions: int) -> str:
     if sight.to_move is None:
         return "The game is over."
     if sight.to_move != sight.seat:
         return f"Seat {sight.to_move} is to move."
     if int(state.phase[i]) != PLAYING:
-        return f"It is your turn to {'bid' if PHASES[int(state.phase[i])] == 'auction' else 'declare'}."
+        mask = np.zeros(actions, np.bool_)
+        _legal(state, i, sight.seat, mask)
+        names = [action_name(0, action) for action in np.flatnonzero(mask).tolist()]
+        what = "bid" if PHASES[int(state.phase[i])] == "auction" else "declare"
+        return f"It is your turn to {what}. You may: {', '.join(names)}."
     decl, held = int(state.decl[i]), int(state.held[i, sight.seat])
     led = int(LED[decl, int(state.trick[i, 0])]) if int(state.trick_len[i]) else -1
     tiles = tiles_of(int(_playable(decl, held, led)))

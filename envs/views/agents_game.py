@@ -11,30 +11,43 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
-from ludory.envs.pictures import html_pictures
+from ludory.envs.pictures import html_legal, html_pictures
 from ludory.envs.seats.policy_seats import checked_illegal, forfeit_rewards
 from ludory.errors import NotResetError, OptionError
 from ludory.frames.raster import Camera
 
-from .common import (
-    CopiedWhole,
-    HeadsSpace,
-    Picture,
-    action_space,
-    checked_render_mode,
-    draw,
-    mask_space,
-    observation_space,
-    public_facts,
-    render_modes,
-)
+from . import common
+from .common import action_space, observation_space
 
 
-class AgentsGame(CopiedWhole):
+class AgentInfo(dict[str, Any]):
+    """Info of an agent; `info["action_mask"]` is there, but not among the keys.
+
+    TorchRL's `PettingZooWrapper` fails where both the observation and the keys of info have a mask.
+    """
+
+    def __init__(self, mask: NDArray[np.int8], facts: Mapping[str, Any]) -> None:
+        super().__init__(facts)
+        self._mask = mask
+
+    def __missing__(self, key: str) -> NDArray[np.int8]:
+        if key == "action_mask":
+            return self._mask
+        raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key == "action_mask" or super().__contains__(key)
+
+    def get(self, key: str, default: object = None) -> Any:
+        """The value of a key, or `default`."""
+        return self._mask if key == "action_mask" else super().get(key, default)
+
+
+class AgentsGame(common.CopiedWhole):
     """One game; agents are `player_0`, `player_1`, ... by seat. `illegal_words` says which action was illegal and ended the game, else "".
 
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
-    `info` of an agent has `action_mask`, too, for wrappers that keep the `observation` only; `player`, the seat to move (-1 when the game
+    `info` of an agent has `action_mask`, too, for wrappers that keep the `observation` only (see `AgentInfo`); `player`, the seat to move (-1 when the game
     is over, 0 in simultaneous games); the public facts of the game as numbers and arrays (`Look.info`); `returns` float32 (P,), zero
     until the end; and `illegal_action`, whether an illegal action ended the game. Keys, shapes and dtypes are the same from `reset` to
     the end.
@@ -55,10 +68,10 @@ class AgentsGame(CopiedWhole):
         self.game, self.facts, self.engine = game, game.facts, make_engine(game)
         self.possible_agents = [f"player_{seat}" for seat in range(game.facts.players)]
         self.agents: list[str] = []
-        self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
+        self.render_mode = common.checked_render_mode(game, render_mode, common.render_modes(game))
         self.metadata = {
             "name": game.id or game.facts.name,
-            "render_modes": render_modes(game),
+            "render_modes": common.render_modes(game),
             "render_fps": game.look.pace,
             "is_parallelizable": game.facts.simultaneous,
         }
@@ -72,14 +85,17 @@ class AgentsGame(CopiedWhole):
 
     def _seen_space(self) -> Dict:
         return Dict(
-            {"observation": observation_space(self.facts.observation), "action_mask": mask_space(len(self._idle))}
+            {
+                "observation": observation_space(self.facts.observation),
+                "action_mask": common.mask_space(len(self._idle)),
+            }
         )
 
     def observation_space(self, agent: str) -> Dict:
         """Space of what `agent` sees: the same object in every call."""
         return self._observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Discrete[Any] | HeadsSpace | Box:
+    def action_space(self, agent: str) -> Discrete[Any] | common.HeadsSpace | Box:
         """Space of the actions of `agent`: the same object in every call."""
         return self._action_spaces[agent]
 
@@ -105,34 +121,52 @@ class AgentsGame(CopiedWhole):
             raise NotResetError(f"{self.facts.name}: no game is running; call reset() first")
 
     @property
-    def _over(self) -> bool:
-        return bool(self.illegal_words) or int(self.engine.to_move[0]) < 0
+    def _mover(self) -> int:
+        """The seat to move; -1 when the game is over, 0 in simultaneous games."""
+        state = self.engine.state
+        if self.illegal_words or state.terminated[0] or state.truncated[0]:
+            return -1
+        return 0 if self.facts.simultaneous else int(state.to_move[0])
 
-    def _mask(self, seat: int) -> NDArray[np.int8]:
-        if self._over:
+    @property
+    def _over(self) -> bool:
+        return self._mover < 0
+
+    def _mask(self, seat: int, mover: int) -> NDArray[np.int8]:
+        if mover < 0:
             return np.ones(len(self._idle), np.int8)
+        if seat != mover and not self.facts.simultaneous:
+            return self._idle.copy()
         masks: NDArray[np.int8] = self.engine.legal()[0].view(np.int8)
         if self.facts.simultaneous:
             seat_mask: NDArray[np.int8] = masks[seat]
             return seat_mask
-        if seat != int(self.engine.to_move[0]):
-            return self._idle.copy()
         padded = np.zeros(len(self._idle), np.int8)
         padded[: len(masks)] = masks
         return padded
 
     def _seen(self, seat: int) -> dict[str, Any]:
-        return {"observation": self.engine.observe(seat)[0], "action_mask": self._mask(seat)}
+        mover = self._mover
+        # the seat to move need not be named, which takes less time
+        viewer = None if seat == mover and not self.facts.simultaneous else seat
+        return {"observation": self.engine.observe(viewer)[0], "action_mask": self._mask(seat, mover)}
 
-    def _info(self, seat: int) -> dict[str, Any]:
-        over = self._over
-        return {
-            "action_mask": self._mask(seat),
-            "player": -1 if over else int(self.engine.to_move[0]),
-            **public_facts(self.game, self.engine.state, 0, seat),
-            "returns": self._returns[0] * over,
-            "illegal_action": bool(self.illegal_words),
-        }
+    def _infos(self) -> dict[str, dict[str, Any]]:
+        """The info of each agent."""
+        mover, infos = self._mover, dict[str, dict[str, Any]]()
+        public: dict[str, Any] | None = None
+        for agent in self.agents:
+            seat = self.seat_of(agent)
+            if public is None or not self.game.look.one_info:
+                public = common.public_facts(self.game, self.engine.state, 0, seat)
+            facts = {
+                "player": mover,
+                **public,
+                "returns": self._returns[0] * (mover < 0),
+                "illegal_action": bool(self.illegal_words),
+            }
+            infos[agent] = AgentInfo(self._mask(seat, mover), facts)
+        return infos
 
     def _credit(self, rewards: NDArray[np.float32]) -> dict[str, float]:
         """Add rewards (1, P) to the returns; returns them by agent."""
@@ -147,19 +181,23 @@ class AgentsGame(CopiedWhole):
 
     def _flags(self) -> tuple[dict[str, bool], dict[str, bool]]:
         """Terminations and truncations by agent."""
-        settled, truncated = self.engine.seat_terminated[0], bool(self.engine.truncated[0])
-        terminated = {agent: bool(self.illegal_words) or bool(settled[self.seat_of(agent)]) for agent in self.agents}
+        ended, truncated = bool(self.illegal_words), bool(self.engine.state.truncated[0])
+        if not self.game.seats_leave:
+            terminated = dict.fromkeys(self.agents, ended or bool(self.engine.state.terminated[0]))
+        else:
+            settled = self.engine.seat_terminated[0]
+            terminated = {agent: ended or bool(settled[self.seat_of(agent)]) for agent in self.agents}
         return terminated, dict.fromkeys(self.agents, truncated)
 
     def seat_of(self, agent: str) -> int:
         """The seat of an agent."""
         return self.possible_agents.index(agent)
 
-    def _picture(self, seat: int | None) -> Picture | None:
+    def _picture(self, seat: int | None) -> common.Picture | None:
         if self.render_mode is None:
-            modes = ", ".join(map(repr, render_modes(self.game)))
+            modes = ", ".join(map(repr, common.render_modes(self.game)))
             raise OptionError(f"render() needs a render mode; make the environment with one of {modes}")
-        picture = draw(self.game, self.engine, 0, seat, self.render_mode, self._camera)
+        picture = common.draw(self.game, self.engine, 0, seat, self.render_mode, self._camera)
         if self.render_mode != "human":
             return picture
         print(picture)
@@ -171,7 +209,10 @@ class AgentsGame(CopiedWhole):
     def _repr_html_(self) -> str:
         if not self.agents:
             return html_pictures(repr(self), self.game, None, [])
-        return html_pictures(repr(self), self.game, self.engine.state, [max(0, int(self.engine.to_move[0]))])
+        seat = max(0, int(self.engine.to_move[0]))
+        masks = self.engine.legal()[0]
+        legal = html_legal(self.game, masks[seat] if self.facts.simultaneous else masks)
+        return html_pictures(repr(self), self.game, self.engine.state, [seat]) + legal
 
     def close(self) -> None:
         """Close the engine, which may own processes."""

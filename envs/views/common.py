@@ -172,10 +172,23 @@ def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, came
 
 def public_facts(game: Game, state: State, row: int, seat: int | None = None) -> dict[str, Any]:
     """Facts of `Look.info`, and those that only `seat` knows, as a view shows them: bool, int, float and arrays; see `Look.info`."""
-    told = game.look.info(state, row) | ({} if seat is None else game.look.seat_info(state, row, seat))
-    told |= {key: names.numbers(told.get(key)) for key, names in game.look.fact_names.items()}
-    numbers = {key: np.asarray(value) if isinstance(value, list | tuple) else value for key, value in told.items()}
-    return {key: value for key, value in numbers.items() if _is_number(value)}
+    told = dict(game.look.info(state, row))
+    if seat is not None:
+        told |= game.look.seat_info(state, row, seat)
+    for key, names in game.look.fact_names.items():
+        told[key] = names.numbers(told.get(key))
+    facts = {}
+    for key, value in told.items():
+        # most facts are plain numbers, and this runs in every step
+        if type(value) not in _PLAIN:
+            value = np.asarray(value) if isinstance(value, list | tuple) else value
+            if not _is_number(value):
+                continue
+        facts[key] = value
+    return facts
+
+
+_PLAIN = frozenset((bool, int, float))
 
 
 def _is_number(value: Any) -> bool:

@@ -11,24 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
-from ludory.envs.pictures import html_pictures
+from ludory.envs.pictures import html_legal, html_pictures
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError
 from ludory.frames.raster import Camera
 
-from .common import (
-    CopiedWhole,
-    Picture,
-    action_row,
-    action_space,
-    checked_render_mode,
-    draw,
-    observation_space,
-    public_facts,
-    render_modes,
-    warn_of_illegal,
-)
+from . import common
 
 
 def make_env(
@@ -48,7 +37,7 @@ make_env.metadata = {"render_modes": ["ansi", "human", "svg", "rgb_array"]}  # t
 """Read by `gym.make`, which makes `render_mode="rgb_array_list"` from "rgb_array"."""
 
 
-class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
+class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
     """One game that one policy plays.
 
     `info` of every step has `action_mask` int8 (A,), all 1 when the game is over; `player`, the seat to move (-1 when the game is over,
@@ -86,14 +75,14 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
     ) -> None:
         self.game, self.facts = game, game.facts
         self.engine = make_engine(game)
-        self.metadata = {"render_modes": render_modes(game), "render_fps": game.look.pace}
-        self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
-        self.observation_space = observation_space(game.facts.observation)
-        self.action_space = action_space(game.facts)
+        self.metadata = {"render_modes": common.render_modes(game), "render_fps": game.look.pace}
+        self.render_mode = common.checked_render_mode(game, render_mode, common.render_modes(game))
+        self.observation_space = common.observation_space(game.facts.observation)
+        self.action_space = common.action_space(game.facts)
         self._illegal, self._camera = checked_illegal(illegal), Camera()
         self.seats, self.others = seats, others
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
-        self._returns = np.zeros((1, game.facts.players), np.float32)
+        self._returns, self._no_returns = np.zeros((2, 1, game.facts.players), np.float32)
         self._seeded, self._over, self.illegal_words = False, True, ""
 
     def reset(
@@ -123,14 +112,14 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         """
         if self._over:
             raise NotResetError(f"{self.facts.name}: no game is running; call env.reset() first")
-        chosen = action_row(self.facts, action)
+        chosen = common.action_row(self.facts, action)
         try:
             rewards = self._policy_seats.play(chosen)
         except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
             rewards, self.illegal_words = self._policy_seats.forfeit(self._returns), str(error)
-            warn_of_illegal(self.game, self.illegal_words)
+            common.warn_of_illegal(self.game, self.illegal_words)
         self._returns += rewards
         ends = self._policy_seats.ends()
         terminated, truncated = bool(self.illegal_words) or bool(ends[0][0]), bool(ends[1][0])
@@ -149,8 +138,8 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         return {
             "action_mask": self._mask().view(np.int8),
             "player": -1 if self._over else self._to_move(),
-            **public_facts(self.game, self.engine.state, 0, self._policy_seats.own),
-            "returns": self._returns[0] * self._over,
+            **common.public_facts(self.game, self.engine.state, 0, self._policy_seats.own),
+            "returns": (self._returns if self._over else self._no_returns)[0].copy(),
             "illegal_action": bool(self.illegal_words),
         }
 
@@ -175,13 +164,14 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
     def _repr_html_(self) -> str:
         if not self._seeded:
             return html_pictures(repr(self), self.game, None, [])
-        return html_pictures(repr(self), self.game, self.engine.state, [self._viewer()])
+        legal = "" if self._over else html_legal(self.game, self._mask())
+        return html_pictures(repr(self), self.game, self.engine.state, [self._viewer()]) + legal
 
     def close(self) -> None:
         """Close the engine, which may own processes."""
         self.engine.close()
 
-    def render(self) -> Picture | None:
+    def render(self) -> common.Picture | None:
         """The picture of `render_mode`.
 
         Raises:
@@ -189,12 +179,12 @@ class GameEnv(CopiedWhole, gym.Env[NDArray[Any], Any]):
         """
         if self.render_mode is None:
             gym.logger.warn(
-                f"render() without a render mode; make the environment with one of {render_modes(self.game)}"
+                f"render() without a render mode; make the environment with one of {common.render_modes(self.game)}"
             )
             return None
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before env.reset()")
-        picture = draw(self.game, self.engine, 0, self._viewer(), self.render_mode, self._camera)
+        picture = common.draw(self.game, self.engine, 0, self._viewer(), self.render_mode, self._camera)
         if self.render_mode != "human":
             return picture
         print(picture)

@@ -19,16 +19,7 @@ from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 from ludory.frames.raster import Camera
 
-from .common import (
-    CopiedWhole,
-    action_space,
-    batched_actions,
-    checked_render_mode,
-    draw,
-    observation_space,
-    render_modes,
-    warn_of_illegal,
-)
+from . import common
 
 
 def make_vector_env(
@@ -49,7 +40,7 @@ def make_vector_env(
     return GameVectorEnv(made, num_envs, device, autoreset_mode, seats, others, illegal, render_mode, max_episode_steps)
 
 
-class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
+class GameVectorEnv(common.CopiedWhole, VectorEnv[Array, Array, Array]):
     """n games that one policy plays. Returned arrays are new NumPy arrays on the CPU and new torch tensors on CUDA.
 
     `reset(seed=s)` starts game k of seed s in row k, the same as with `make_engine(..., num_games=n, seed=s)`. In `options`,
@@ -91,13 +82,13 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         self.game, self.facts, self.num_envs = game, game.facts, num_envs
         self.engine = make_engine(game, num_envs, device)
         self.autoreset_mode = _checked_mode(autoreset_mode)
-        modes = [mode for mode in render_modes(game) if mode != "human"]
+        modes = [mode for mode in common.render_modes(game) if mode != "human"]
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": game.look.pace}
-        self.render_mode = checked_render_mode(game, render_mode, modes)
-        self.single_observation_space = observation_space(game.facts.observation)
-        self.single_action_space = action_space(game.facts)
+        self.render_mode = common.checked_render_mode(game, render_mode, modes)
+        self.single_observation_space = common.observation_space(game.facts.observation)
+        self.single_action_space = common.action_space(game.facts)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batched_actions(self.single_action_space, num_envs)
+        self.action_space = common.batched_actions(self.single_action_space, num_envs)
         self._illegal, self._camera = checked_illegal(illegal), Camera()
         self.seats, self.others = seats, others
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
@@ -224,7 +215,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
-            warn_of_illegal(self.game, str(error))
+            common.warn_of_illegal(self.game, str(error))
         legal = self._policy_seats.legal_rows(chosen)
         rows, lost = self._arrays.where(legal & ~self._over), ~legal & ~self._over
         rewards = self._policy_seats.play(chosen[rows], rows)
@@ -304,7 +295,7 @@ class GameVectorEnv(CopiedWhole, VectorEnv[Array, Array, Array]):
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before reset()")
         return tuple(
-            draw(self.game, self.engine, row, seat, self.render_mode, self._camera)
+            common.draw(self.game, self.engine, row, seat, self.render_mode, self._camera)
             for row, seat in enumerate(self._viewers())
         )
 

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from pettingzoo import AECEnv
-from pettingzoo.utils.conversions import parallel_to_aec
+from pettingzoo.utils.conversions import parallel_to_aec_wrapper
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import IllegalActionError
 
 from .agents_game import AgentsGame
-from .common import Picture, action_row
+from .common import CopiedWhole, Picture, action_row
 from .pettingzoo_parallel import GameParallelEnv
 
 
@@ -23,13 +24,16 @@ def make_aec(
 ) -> AECEnv[str, Any, Any]:
     """Make a PettingZoo AEC environment of a game, given as an id with options or as a `Game`; the other arguments are those of `AgentsGame`.
 
-    Simultaneous games are converted by PettingZoo's own `parallel_to_aec`.
+    Simultaneous games are converted as by PettingZoo's own `parallel_to_aec`.
     """
     made = make_game(game, **options)
     if made.facts.simultaneous:
-        converted: AECEnv[str, Any, Any] = parallel_to_aec(GameParallelEnv(made, illegal, render_mode))
-        return converted
+        return ConvertedEnv(parallel_to_aec_wrapper(GameParallelEnv(made, illegal, render_mode)))
     return GameAECEnv(made, illegal, render_mode)
+
+
+class ConvertedEnv(CopiedWhole, OrderEnforcingWrapper[str, Any, Any]):  # type: ignore[misc]
+    """One simultaneous game whose agents are asked in turn."""
 
 
 class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
@@ -52,7 +56,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
 
     def _publish(self) -> None:
         self.terminations, self.truncations = self._flags()
-        self.infos = {agent: self._info(self.seat_of(agent)) for agent in self.agents}
+        self.infos = self._infos()
         self.agent_selection = self.possible_agents[int(self.engine.state.to_move[0])]
         if self.render_mode == "human":
             self.render()

@@ -55,7 +55,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
 
     def _by_agent(self) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
         seen = {agent: self._seen(self.seat_of(agent)) for agent in self.agents}
-        return seen, {agent: self._info(self.seat_of(agent)) for agent in self.agents}
+        return seen, self._infos()
 
     def step(self, actions: dict[str, Any]) -> Step:
         """Play one action of every agent in `agents`; returns their observations, rewards, terminations, truncations and infos.
@@ -99,7 +99,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
 
     def _fault(self, seat: int, row: NDArray[np.int64]) -> str:
         """Why the action of `seat` is illegal, "" if it is legal."""
-        mask, values, offset = self._mask(seat), row.reshape(-1), 0
+        mask, values, offset = self._mask(seat, self._mover), row.reshape(-1), 0
         ignored = not self._wait and not self.facts.simultaneous and seat != int(self.engine.to_move[0])
         if ignored:
             return ""

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from . import data as data
     from . import envs as envs
     from . import errors as errors
+    from . import hub as hub
     from . import plugins as plugins
     from . import testing as testing
     from . import web as web
     from .agents.evaluation.evaluate import evaluate
     from .agents.evaluation.exploitability import best_response, exploitability
-    from .agents.evaluation.watch import watch
+    from .agents.evaluation.record import watch
     from .agents.make import make_agent
     from .algorithms.make import load, make_algorithm
     from .algorithms.tuned.plan import train
     from .envs.make import make_engine, make_game
     from .registration import register
+    from .web.notebook import show
 
     __version__: str
 
@@ -44,6 +46,7 @@ __all__ = [
     "make_engine",
     "make_game",
     "register",
+    "show",
     "train",
     "watch",
 ]

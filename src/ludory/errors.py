@@ -8,6 +8,7 @@ __all__ = [
     "ConformanceError",
     "DataError",
     "GameLeftError",
+    "HubError",
     "IllegalActionError",
     "KernelError",
     "LogFormatError",
@@ -83,6 +84,10 @@ class CheckpointError(LudoryError, ValueError):
     """A checkpoint is unreadable or foreign, or of another game or algorithm."""
 
 
+class HubError(LudoryError, OSError):
+    """The Hugging Face hub cannot be reached or refuses, or what it has is missing, damaged or of another kind."""
+
+
 class KernelError(LudoryError, TypeError):
     """A kernel cannot be compiled; the first line names kernel, file, line and rule, and Numba's message follows."""
 
@@ -102,7 +107,7 @@ class GameLeftError(LudoryError):
 class DataError(LudoryError, ValueError):
     """Trajectories are unreadable, damaged, of another game, or violate their schema; the message names file, row and field.
 
-    `problem` is the content: a text, or a value such as `ludory.data.trajectories.Problem`.
+    `problem` is the content: a text, or a value such as `ludory.data.checks.Problem`.
     """
 
     def __init__(self, problem: object) -> None:

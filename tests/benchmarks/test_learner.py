@@ -13,7 +13,7 @@ from ludory.algorithms.losses.returns import vtrace
 from ludory.benchmarks.harness.timing import Rates
 from ludory.benchmarks.harness.worker_process import MissingContestant
 from ludory.benchmarks.learning import learner_speed as learner
-from ludory.benchmarks.learning import learner_work
+from ludory.benchmarks.learning import learner_work, ppo_paths
 from ludory.benchmarks.learning.learner_speed import Candidate, CandidateRates
 from ludory.benchmarks.learning.learner_work import batch, ludory_targets, rllib_vtrace, torchrl_vtrace
 from ludory.cli import main
@@ -21,7 +21,7 @@ from ludory.errors import OptionError
 
 pytestmark = pytest.mark.slow
 
-TINY = ["--seconds", "0.01", "--repeats", "2"]
+TINY = ["--seconds", "0.01", "--repeats", "2", "--networks", "mlp 64-64", "gru 128", "--batches", "64"]
 
 
 @pytest.fixture
@@ -44,6 +44,10 @@ def test_a_run_writes_numbers_reasons_and_the_machine(small, tmp_path, capsys):
     rows = {row["key"]: row for row in result["rows"]}
     assert [key for key, row in rows.items() if row["missing"]] == ["rllib", "torchrl"]
     assert all(len(row["rounds"]) == 2 and row["median"] > 0 for row in rows.values() if not row["missing"])
+    plain, recurrent = result["choices"]
+    assert "twin" in plain["rates"]
+    assert recurrent["chosen"].startswith("PyTorch")
+    assert all(0 < row["share"] <= 1 and row["chosen"] in row["rates"] for row in result["choices"])
     assert {"date", "commit", "machine", "versions", "disturbed"} <= result.keys()
     assert torch.get_num_threads() == threads
 
@@ -100,6 +104,11 @@ def test_a_row_without_numbers_or_without_a_claim_is_not_judged():
     claims, plain = (Candidate("learner", "it", "it", "", lambda: lambda: 1, bound) for bound in (1.0, None))
     assert CandidateRates(claims, None, "not installed").met is None
     assert CandidateRates(plain, Rates((5.0,), 1.0), None).met is None
+
+
+def test_a_network_that_is_not_compared_is_refused():
+    with pytest.raises(OptionError, match="no 'mlp 9'; there are 'mlp 64-64, two towers, tanh', "):
+        ppo_paths.measured(["mlp 9"], [64], 0.01, 1)
 
 
 @pytest.mark.parametrize("options", [["--seconds", "0"], ["--repeats", "0"]])

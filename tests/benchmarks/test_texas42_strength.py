@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.windows.unix import needs_unix
 
-from ludory.agents.evaluation.paired_shares import pair_table
 from ludory.benchmarks.texas42.duels import Duel, play_deal, play_duel, player_files, read_outcomes
+from ludory.benchmarks.texas42.strength import pair_table
 from ludory.cli import main
 from ludory.errors import DataError, OutputError
 
@@ -95,6 +96,7 @@ def test_a_checkpoint_that_was_trained_on_is_another_player(tmp_path):
     assert one.file_name != other.file_name, "so its games are played"
 
 
+@needs_unix("Windows does not remove an open file")
 def test_a_duel_whose_file_is_deleted_while_it_is_played_does_not_claim_success(tmp_path):
     file = tmp_path / "duel.jsonl"
     with pytest.raises(OutputError, match=r"duel\.jsonl is gone"):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from tyro.conf import Positional, UseAppendAction, arg
 
-from ludory.arguments import read_arguments, whole_number
+from ludory.arguments import Arg, Repeated, help_page, read_arguments, whole_number
 from ludory.cli import completion, main
 from ludory.cli.common.options import Count, Flag, GameId, Maybe
 from ludory.cli.common.parser import parse
@@ -30,11 +30,11 @@ class Sample:
     Example: ludory sample a
     """
 
-    names: Annotated[tuple[str, ...], Positional, arg(metavar="NAME...")]
+    names: Annotated[tuple[str, ...], Arg(positional=True, metavar="NAME...")]
     """Names."""
     game: GameId = "Hanabi2P-v0"
     """Id of a game."""
-    option: UseAppendAction[tuple[str, ...]] = ()
+    option: Repeated[tuple[str, ...]] = ()
     """KEY=VALUE."""
     steps: int = 10
     """Steps."""
@@ -55,9 +55,7 @@ class Sample:
 
 
 def read(*words: str) -> Sample:
-    from tyro.conf import FlagCreatePairsOff
-
-    return read_arguments(Sample, words, "ludory sample", markers=(FlagCreatePairsOff,))
+    return read_arguments(Sample, words, "ludory sample")
 
 
 @pytest.mark.parametrize(
@@ -76,6 +74,56 @@ def test_what_is_not_a_whole_number_is_refused(text: str) -> None:
 
 def test_sizes_are_whole_numbers_too() -> None:
     assert read("a", "--sizes", "1e2", "64").sizes == (100, 64)
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A part."""
+
+    rate: float = 0.5
+    """Rate of the part."""
+
+
+@dataclass(frozen=True)
+class Outer:
+    """Options with options inside."""
+
+    part: Inner = field(default_factory=Inner)
+    """Its fields are options, too."""
+    roles: tuple[int, int, int] = (1, 1, 2)
+    """Numbers."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Names and numbers."""
+    seat: int | str = 0
+    """A number or a name."""
+
+
+def test_options_may_be_those_of_a_part_or_several_values() -> None:
+    words = ["--rate", "0.25", "--roles", "2,0,1e2", "--weights", "a", "1", "b", "2e-1", "--seat", "3"]
+    chosen = read_arguments(Outer, words, "ludory sample")
+    assert chosen == Outer(Inner(0.25), (2, 0, 100), {"a": 1.0, "b": 0.2}, 3)
+    assert read_arguments(Outer, ["--roles", "2", "0", "100", "--seat", "all"], "x", default=chosen).seat == "all"
+    assert read_arguments(Outer, [], "x", default=chosen) == chosen
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--roles 1,2", "--roles 1 2: must be 3 values, such as 1,1,2"),
+        ("--roles 1,2,x", "--roles x: must be a whole number"),
+        ("--weights a", "--weights a: must be pairs of a name and a value"),
+    ],
+)
+def test_several_values_are_checked(words: str, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        read_arguments(Outer, words.split(), "ludory sample")
+
+
+def test_the_help_has_the_docstrings_of_parts_and_bases() -> None:
+    page = help_page(Outer, "ludory sample")
+    assert "--rate FLOAT               Rate of the part. (default: 0.5)" in page
+    assert "--roles INT INT INT        Numbers. (default: 1 1 2)" in page
+    assert "--seat INT|STR             A number" in page
 
 
 def test_game_and_env_are_one_option() -> None:
@@ -168,12 +216,11 @@ def test_a_help_page_reads_alike_everywhere(words: str, capsys: Capture) -> None
     page = capsys.readouterr().out
     assert page.count("--config FILE reads options from a file") == 1
     assert "--print-config" in page
-    assert "default: None" not in " ".join(page.replace("│", " ").split())
-    assert "{None}" not in page
-    assert "--env ID, --game ID" not in page
-    framed = [line for line in page.splitlines() if line.startswith("│")]
-    assert framed
-    assert {len(line) for line in framed if line.endswith("│")} == {len(framed[0])}
+    assert "default: None" not in " ".join(page.split())
+    assert "--env, --game" not in page
+    rows = [line for line in page.splitlines() if line.startswith("  --")]
+    assert len(rows) > 3
+    assert all(len(line) <= 80 for line in page.splitlines())
 
 
 def test_a_flag_that_is_on_can_be_read_both_ways(capsys: Capture) -> None:
@@ -251,9 +298,9 @@ def test_bash_completes_commands_options_and_ids(capsys: Capture) -> None:
 complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ludory; echo "${COMPREPLY[*]}"; }
 complete_words ludory pla
 complete_words ludory train ppo --env HanabiVerySmall2
-complete_words ludory league run --rol
+complete_words ludory flywheel run --learner-o
 complete_words ludory texas42 bid --mode ma
 """
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["play", "HanabiVerySmall2P-v0", "--roles", "mapped"]
+    assert done.stdout.splitlines() == ["play", "HanabiVerySmall2P-v0", "--learner-option", "mapped"]

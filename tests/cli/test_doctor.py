@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import platform
 import sys
+from email.message import Message
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 import torch
 
 from ludory.cli import doctor, main
+from ludory.plugins import benchmarks
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -52,10 +55,37 @@ def test_a_missing_package_is_a_problem_with_the_command_that_cures_it(capsys: C
 
 
 def test_the_extras_that_are_installed_are_named(capsys: Capture, monkeypatch: Patch) -> None:
-    needs = ['numpy>=2; extra == "has"', 'absent-lib; extra == "lacks"', "numpy"]
+    needs = [
+        *('numpy>=2; extra == "has"', 'absent-lib; extra == "lacks"', "numpy"),
+        *('ludory[has]; extra == "as-has"', 'ludory[as-has,lacks]; extra == "all"'),
+    ]
     monkeypatch.setattr(metadata, "requires", lambda name: needs)
     (finding,) = doctor._extras()
-    assert (finding.status, finding.found) == ("ok", "has; not installed: lacks")
+    assert (finding.status, finding.found) == ("ok", "as-has, has; not installed: all, lacks")
+
+
+def test_a_package_that_is_too_old_is_a_problem(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(metadata, "requires", lambda name: ["numba>=0.62", "numpy>=2.0", "rich>=13"])
+    versions = {"ludory": "0.1.0", "numba": "0.7.0", "numpy": "2.10.1", "rich": "13.0.0"}
+    monkeypatch.setattr(metadata, "version", versions.__getitem__)
+    findings = {finding.name: finding for finding in doctor._packages()}
+    assert findings["numba"][1:] == ("problem", "0.7.0 is too old", 'type: pip install "numba>=0.62"')
+    assert [findings[name].status for name in ("numpy", "rich")] == ["ok", "ok"]
+
+
+def test_a_python_that_is_not_tested_is_a_warning(monkeypatch: Patch) -> None:
+    classified = Message()
+    for version in ("3.10", "3.13"):
+        classified["Classifier"] = f"Programming Language :: Python :: {version}"
+    monkeypatch.setattr(metadata, "metadata", lambda name: classified)
+    for version, status in {"3.10.1": "ok", "3.1.0": "warning", "3.14.0": "warning"}.items():
+        monkeypatch.setattr(platform, "python_version_tuple", lambda of=version: of.split("."))
+        assert next(doctor._python()).status == status, version
+
+
+def test_benchmarks_that_a_wheel_lacks_are_no_missing_systems(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(benchmarks, "missing", {"faults": "faults"})
+    assert "systems" not in [finding.name for finding in doctor._plugins()]
 
 
 def test_a_missing_package_is_told_once(capsys: Capture, monkeypatch: Patch) -> None:

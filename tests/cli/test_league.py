@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.leagues import GAME, teacher_file
+from support.leagues import GAME, small_config, teacher_file
 
 import ludory
+from ludory.algorithms.league.run import start_league
+from ludory.benchmarks.faults import outcomes
 from ludory.cli import main
+from ludory.cluster import InProcess
 
 pytestmark = pytest.mark.slow
 
@@ -19,34 +23,65 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cli")
 
 
+LEARNING = ["--", "--num-envs", "16", "--n-steps", "8", "--batch-columns", "16"]
+PLAYED = ["--unit", "700", "--slice-steps", "400", "--games-per-match", "4", "--evaluation-games", "4", "--seed", "3"]
+
+
 @pytest.fixture(scope="module")
 def league(folder: Path) -> Path:
     out = folder / "league"
-    command = ["league", "run", "--env", GAME, "--teacher", str(teacher_file(folder)), "--budget", "3e3"]
-    command += ["--unit", "700", "--slice-steps", "400", "--games-per-match", "4", "--evaluation-games", "4"]
-    command += ["--anchors", "arena/rusher,arena/turtle", "--seed", "3", "--out", str(out)]
-    assert main([*command, "--", "--num-envs", "16", "--n-steps", "8", "--batch-columns", "16"]) == 0
+    command = ["train", "league", "--env", GAME, "--teacher", str(teacher_file(folder)), "--timesteps", "3e3", *PLAYED]
+    assert main([*command, "--anchors", "arena/rusher", "arena/turtle", "--out", str(out), *LEARNING]) == 0
     return out
+
+
+def test_the_old_spelling_and_the_functions_make_the_same_league(
+    folder: Path, league: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["league", "run", "--env", GAME, "--teacher", str(teacher_file(folder)), "--budget", "3e3", *PLAYED]
+    command += ["--weighting", "priority", "--shares", "0.5,0.35,0.15", "--anchors", "arena/rusher,arena/turtle"]
+    assert main([*command, "--out", str(folder / "old"), *LEARNING]) == 0
+    assert "ludory: `ludory league run` is now `ludory train league " in capsys.readouterr().err
+    config = small_config(folder, budget_steps=3000, anchors=("arena/rusher", "arena/turtle"), roles=(1, 1, 2), seed=3)
+    with start_league(config, folder / "made") as made:
+        assert made.run()
+    assert outcomes.league(league) == outcomes.league(folder / "old") == outcomes.league(folder / "made")
+
+
+def test_learners_at_workers_that_take_turns_make_the_same_league(folder: Path, league: Path) -> None:
+    config = small_config(folder)
+    names = ("teacher", "unit", "slice_steps", "games_per_match", "evaluation_games", "learner_options")
+    options = {name: getattr(config, name) for name in names}
+    anchors = ("arena/rusher", "arena/turtle")
+    model: Any = ludory.make_algorithm("league", GAME, folder=folder / "elsewhere", anchors=anchors, seed=3, **options)
+    model.in_order = True
+    model.sample_at(InProcess(), 1).learn(3000)
+    assert outcomes.league(folder / "elsewhere") == outcomes.league(league)
 
 
 def test_a_small_budget_is_what_is_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The learner's own rollouts have 512 games x 64 decisions."""
     teacher = tmp_path / "teacher.ludory"
     ludory.make_algorithm("ppo", env="TicTacToe-v0", policy="mlp(hidden=(8,))", num_envs=2).save_policy(teacher)
-    command = ["league", "run", "--env", "TicTacToe-v0", "--learner", "ppo", "--teacher", str(teacher)]
-    command += [
-        "--budget",
-        "4000",
-        "--evaluation-games",
-        "2",
-        "--games-per-match",
-        "4",
-        "--out",
-        str(tmp_path / "league"),
-    ]
+    command = ["train", "league", "--env", "TicTacToe-v0", "--learner", "ppo", "--teacher", str(teacher), "--timesteps"]
+    command += ["4000", "--evaluation-games", "2", "--games-per-match", "4", "--out", str(tmp_path / "league")]
     assert main(command) == 0
     assert "because the league is short: unit=2000, slice_steps=250" in capsys.readouterr().out
     assert 4000 <= json.loads(_status(tmp_path / "league", capsys))["done"] < 4500, "in whole turns"
+
+
+def test_minutes_are_a_budget_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "timed"
+    command = ["train", "league", "--env", GAME, "--teacher", str(teacher_file(folder)), *PLAYED, "--out", str(out)]
+    assert main([*command, "--minutes", "0.02", "--eval-games", "0", *LEARNING]) == 0
+    found = json.loads(_status(out, capsys))
+    assert found["closed"]
+    assert (found["unit"], found["budget"]) == ("minutes", 0.02)
+    done = found["done"]
+    assert main(["train", "league", "--out", str(out), "--resume", "--eval-games", "0"]) == 0
+    assert json.loads(_status(out, capsys))["done"] == done, "nothing is left of them"
+    assert main(["league", "resume", str(out), "--budget", f"{done + 0.06}m"]) == 0  # what is done is rounded to 0.1
+    assert _steps(json.loads(_status(out, capsys))) > _steps(found)
 
 
 def test_status_tells_how_far_it_is(league: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,13 +98,18 @@ def test_status_tells_how_far_it_is(league: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_finished_league_goes_on_with_a_larger_budget(league: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["league", "resume", str(league)]) == 0
+    again = ["train", "league", "--out", str(league), "--resume", "--eval-games", "0"]
+    assert main(again) == 0
     before = json.loads(_status(league, capsys))["done"]
-    assert main(["league", "resume", str(league), "--budget", "4500"]) == 0
+    assert main([*again, "--timesteps", "4500"]) == 0
     after = json.loads(_status(league, capsys))
     assert before < 4500 <= after["done"]
     assert after["budget"] == 4500
     assert after["closed"]
+
+
+def _steps(found: dict[str, Any]) -> int:
+    return sum(player["env_steps"] for player in found["players"] if not player["frozen"])
 
 
 def _status(league: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -97,15 +137,15 @@ def test_bad_input_says_what_to_type(folder: Path, league: Path, capsys: pytest.
         assert main(list(argv)) == 2
         return capsys.readouterr().err
 
-    assert "must be one of run, status, resume, report, exploit" in said("league", "start")
+    assert "must be one of status, report, exploit" in said("league", "start")
     assert "--seeds 0: must be at least 1" in said("league", "exploit", str(league), "--seeds", "0")
     assert "--games 0: must be at least 2" in said("league", "exploit", str(league), "--games", "0")
-    base = ["league", "run", "--env", GAME, "--teacher", str(teacher_file(folder)), "--out", str(folder / "new")]
-    assert "agent steps such as 5e6, or minutes such as 20m" in said(*base, "--budget", "soon")
-    assert "three numbers with commas" in said(*base, "--budget", "1e4", "--roles", "1,1")
-    assert "ludory league resume" in said(*base[:-1], str(league), "--budget", "1e4")
-    assert "`ludory league run --out" in said("league", "status", str(folder / "nothing"))
-    assert "no such file" in said(*base[:5], str(folder / "no.ludory"), *base[6:], "--budget", "1e4")
+    base = ["train", "league", "--env", GAME, "--teacher", str(teacher_file(folder)), "--out", str(folder / "new")]
+    assert "--roles 1 1: must be 3 values, such as 1,1,2" in said(*base, "--timesteps", "1e4", "--roles", "1,1")
+    assert "add --resume to go on with it" in said(*base[:-1], str(league), "--timesteps", "1e4")
+    assert "`ludory train league --out" in said("league", "status", str(folder / "nothing"))
+    assert "no such file" in said(*base[:5], str(folder / "no.ludory"), *base[6:], "--timesteps", "1e4")
+    assert "must be a whole number" in said("league", "run", *base[2:], "--budget", "soon")
 
 
 def test_the_pipeline_goes_from_demonstrations_to_a_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,7 +64,7 @@ import sys
 before = set(sys.modules)
 from ludory.cli import main
 main(["list"])
-heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich", "tyro"} & set(sys.modules)
+heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich"} & set(sys.modules)
 print(len(set(sys.modules) - before), *heavy, file=sys.stderr)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

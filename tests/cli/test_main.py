@@ -12,6 +12,7 @@ import pytest
 
 from ludory import plugins
 from ludory.cli import main
+from ludory.cli.common.old_spellings import NEW, respelt
 from ludory.errors import OptionError
 from ludory.plugins import Entry, builtin
 
@@ -117,3 +118,33 @@ def test_a_plugin_may_add_a_verb(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(plugins.commands._offers, "texas42", [entry])
     monkeypatch.setattr(sys, "run", lambda argv: len(argv), raising=False)
     assert main(["texas42", "a", "b"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("league run --budget 20m --weighting=uniform --ray -- --budget 3", "--minutes 20 --no-prioritised --ray 0 -- --budget 3"),
+        ("league run --budget=5e6 --shares 0.6,0.2,0.2", "--timesteps 5e6 --pfsp-share 0.6 --self-play-share 0.2 --verification-share 0.2"),
+        ("league resume runs/league --budget 1e7", "--out runs/league --timesteps 1e7"),
+        ("texas42 train --out net.ludory --policy domino(width=8)", "--out net.ludory --policy 'domino(width=8)'"),
+        ("spa tiny --fast", "--fast"),
+    ],
+)  # fmt: skip
+def test_options_are_respelt_too(old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
+    respelt(old.split())
+    verb = " ".join(old.split()[:2])
+    assert capsys.readouterr().err == f"ludory: `ludory {verb}` is now `ludory {NEW[verb].words} {new}`\n"
+
+
+def test_other_commands_stay() -> None:
+    assert respelt(["league", "status", "x"]) == ["league", "status", "x"]
+    assert respelt([]) == []
+
+
+@pytest.mark.parametrize("old", NEW)
+def test_each_new_spelling_has_a_command(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    verb, name = NEW[old].words.split()[:2]
+    assert {"train": plugins.algorithms, "bench": plugins.benchmarks}[verb].get(name)
+    if verb == "train":
+        assert main([*old.split(), "--help"]) == 0
+        assert f"usage: ludory train {name}" in capsys.readouterr().out

@@ -28,7 +28,7 @@ PPO = (
     "--eval-games 0 --untuned --resume"
 )
 LEAGUE = (
-    "--env KuhnPoker-v0 --budget 12000 --unit 480 --slice-steps 240 --games-per-match 8 --evaluation-games 8 --anchors random "
+    "--env KuhnPoker-v0 --timesteps 12000 --eval-games 0 --resume --unit 480 --slice-steps 240 --games-per-match 8 --evaluation-games 8 --anchors random "
     "--seed 5"
 )
 LEARNER = "-- --num-envs 16 --n-steps 8 --batch-columns 16"
@@ -127,13 +127,13 @@ def test_a_clone_goes_on_elsewhere_and_writes_there(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_league_is_read_where_it_is_stored(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = f"league run {LEAGUE.replace('12000', '1000')} --teacher {teacher(tmp_path)} --out {url} --work {tmp_path}/a {LEARNER}"
+    run = f"train league {LEAGUE.replace('12000', '1000')} --teacher {teacher(tmp_path)} --out {url} --work {tmp_path}/a {LEARNER}"
     assert typed(run) == 0
     assert typed(f"league status {url} --work {tmp_path}/b") == 0
     assert "KuhnPoker-v0: " in capsys.readouterr().out
     assert typed(f"league report {url} --out {tmp_path}/report --work {tmp_path}/b") == 0
     assert (tmp_path / "report/report.json").exists()
-    assert typed(f"league resume {url} --budget 1500 --work {tmp_path}/b") == 0
+    assert typed(f"train league --out {url} --resume --timesteps 1500 --work {tmp_path}/b") == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith(f"stored {tmp_path}/b/")
 
 
@@ -262,8 +262,8 @@ JOBS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "record": (f"{RECORD} --games 6000 --out OUT", "", outcomes.recorded_games),
     "ppo": (f"{PPO} --timesteps 60000 --out OUT", "", lambda folder: outcomes.weights(folder / "run.ludory")),
     "league": (
-        f"league run {LEAGUE} --teacher FOLDER/teacher.ludory --out OUT {LEARNER}",
-        "league resume OUT",
+        f"train league {LEAGUE} --teacher FOLDER/teacher.ludory --out OUT {LEARNER}",
+        "train league --out OUT --resume --eval-games 0",
         outcomes.league,
     ),
 }

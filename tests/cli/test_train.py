@@ -218,6 +218,7 @@ def tuned(monkeypatch):
     monkeypatch.setattr("ludory.algorithms.tuned.settings.tuned_games", lambda algorithm: {STAGED.game: STAGED})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tuned")
 def test_stages_are_trained_in_turn_and_a_stopped_one_goes_on(tmp_path, capsys):
     file = tmp_path / "m.ludory"

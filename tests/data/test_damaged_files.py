@@ -26,6 +26,7 @@ from ludory.agents.texas42.bidding.fitted_make_probability import read_calibrati
 from ludory.algorithms.flywheel.state import read_scores
 from ludory.algorithms.league.exploitation import Exploitation, read_exploitations, write_exploitations
 from ludory.algorithms.texas42.oracle.catalogue import list_cards
+from ludory.data import TrajectoryDataset
 from ludory.data.formats.battles import BattleTrajectories
 from ludory.data.formats.last_man_standing.checked_lines import Flaws
 from ludory.data.formats.last_man_standing.feedback import read_feedback
@@ -49,7 +50,6 @@ from ludory.data.formats.texas42.names import ShardName
 from ludory.data.formats.texas42.shards import StateRows, read_shard, write_shard
 from ludory.data.replay import frames, read_replay, record_replay, write_replay
 from ludory.data.shards import read_manifest as read_dataset
-from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import mask_of

@@ -25,11 +25,12 @@ import ludory.data.recording.record as record_module
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
-from ludory.data.recording import units
+from ludory.data import TrajectoryDataset
+from ludory.data.decisions import Decisions
+from ludory.data.recording import record as units
 from ludory.data.recording.decision_recorder import DecisionRecorder
 from ludory.data.recording.record import Recorded
 from ludory.data.shards import read_manifest
-from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game

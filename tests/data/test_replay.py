@@ -32,7 +32,7 @@ def record(seed: int = 4, start: dict[str, Any] | None = None) -> Replay:
 
 
 @given(seed=st.integers(0, 2**31), index=st.integers(0, 50))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_replay_goes_through_the_very_same_states(seed: int, index: int) -> None:
     game = make_game(TINY)
     playthrough = Playthrough(game, randoms(game, seed), seed, index)
@@ -54,7 +54,7 @@ def test_a_replay_is_the_game_of_that_index_in_a_batch() -> None:
 
 
 @given(seed=st.integers(0, 2**31))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_written_replay_reads_the_same(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     replay, file = record(seed), tmp_path_factory.mktemp("replays") / "game.json"
     write_replay(file, replay)

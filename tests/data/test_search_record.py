@@ -20,15 +20,14 @@ import ludory
 from ludory.agents.evaluation.record import record
 from ludory.claims import claimed
 from ludory.cli import main
+from ludory.data import TrajectoryDataset
 from ludory.data.columns import from_table
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.decisions import discounted
 from ludory.data.formats.sparta.log import read_sparta_log
 from ludory.data.formats.sparta.writer import write_sparta_log
-from ludory.data.recording.game_results import RESULTS
-from ludory.data.recording.search_record import SearchedGames, game_file, recorded_games
+from ludory.data.recording.search_record import RESULTS, SearchedGames, game_file, recorded_games
 from ludory.data.shards import read_manifest, shard_file
-from ludory.data.trajectories import TrajectoryDataset
 from ludory.errors import DataError, OptionError, OutputError
 
 pytestmark = pytest.mark.slow

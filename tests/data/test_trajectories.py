@@ -21,10 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.made_up_sets import BITS, FLOATS, a_set, made_up, write_set
 
+from ludory.data import TrajectoryDataset
 from ludory.data.columns import METADATA_KEY, WEIGHT, Columns
+from ludory.data.decisions import Decisions
 from ludory.data.header import ExtraColumn, TrajectoryHeader, header_of, header_to_json
 from ludory.data.shards import shard_file, write_shard
-from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.facts import Head, ObservationSpec
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError
@@ -67,7 +68,7 @@ def test_returns_sum_what_the_same_seat_gets_from_there_on(tmp_path: Path) -> No
 
 
 @given(size=st.integers(1, 700), seed=st.none() | st.integers(0, 99), epoch=st.integers(0, 3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_an_epoch_gives_every_decision_once_in_batches_of_the_size(
     size: int, seed: int | None, epoch: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -453,7 +454,7 @@ def test_batches_of_no_rows_are_refused(tmp_path: Path) -> None:
 
 READ_LARGE_SET = """
 import resource, sys
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data import TrajectoryDataset
 small, large = sys.argv[1:]
 def peak(path):
     dataset = TrajectoryDataset(path)

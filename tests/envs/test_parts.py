@@ -30,7 +30,7 @@ from ludory.envs import (
     make_engine,
     make_game,
 )
-from ludory.envs.old_names import OLD_NAMES, POSITIONS
+from ludory.envs.game import OLD_NAMES, POSITIONS
 from ludory.errors import PluginError
 
 FACTS, RULES = HIGH_CARD.facts, HIGH_CARD.rules

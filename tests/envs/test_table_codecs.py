@@ -114,12 +114,14 @@ def test_an_auction_is_told_in_words():
     engine = make_engine(make_game("Texas42-v0"), seed=1)
     engine.reset(options={"seed_deal": 3, "shaker": 0})
     codec = engine.game.language
-    assert codec.encode(engine.state, 0, 1).endswith("It is your turn to bid.")
+    assert re.search(
+        "It is your turn to bid. You may: pass, bid 30, .*, bid 2 marks.$", codec.encode(engine.state, 0, 1)
+    )
     for name in ("bid 30", "pass", "bid 1 mark", "pass"):
         engine.step(np.array([codec.decode(name).action]))
     text = codec.encode(engine.state, 0, 3)
     assert "Seat 0 bids last. Bids: seat 0 pass, seat 1 bid 30, seat 2 pass, seat 3 bid 1 mark." in text
-    assert text.endswith("It is your turn to declare.")
+    assert "It is your turn to declare. You may: declare blanks, declare aces, " in text
 
 
 @pytest.mark.parametrize(("id", "options"), GAMES)

@@ -17,7 +17,7 @@ def test_import_reads_few_modules_and_no_library() -> None:
 import sys
 before = set(sys.modules)
 import ludory
-heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich", "tyro"} & set(sys.modules)
+heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich"} & set(sys.modules)
 print(len(set(sys.modules) - before), *heavy)
 """
     modules, *heavy = python(code).split()
@@ -30,7 +30,7 @@ def test_a_learner_imports_no_library_that_it_does_not_use() -> None:
     code = """
 import sys, ludory
 ludory.make_algorithm("ppo", env="TicTacToe-v0", num_envs=2)
-print(*{"stable_baselines3", "sb3_contrib", "pettingzoo", "lightning", "tensorboard", "pyarrow", "rich", "tyro", "torch._dynamo"} & set(sys.modules))
+print(*{"stable_baselines3", "sb3_contrib", "pettingzoo", "lightning", "tensorboard", "pyarrow", "rich", "torch._dynamo"} & set(sys.modules))
 """
     assert python(code) == ""
 

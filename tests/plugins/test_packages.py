@@ -111,7 +111,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_a_wheel_holds_the_whole_tree_and_nothing_else(wheel: list[str]) -> None:
-    assert {name for name in wheel if ".dist-info/" not in name} == set(sources())
+    # verifiers finds its taskset by the name of a module
+    assert {name for name in wheel if ".dist-info/" not in name} == {*sources(), "ludory_text.py"}
 
 
 def test_a_wheel_brings_the_command(wheel: list[str]) -> None:

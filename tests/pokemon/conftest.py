@@ -15,6 +15,7 @@ from ludory.envs.pokemon.backends.v8 import EXTRA, V8Worker, check_mini_racer
 from ludory.envs.pokemon.backends.worker import Worker
 from ludory.envs.pokemon.lane import BACKENDS
 from ludory.errors import PluginError
+from ludory.locks import OPEN_FILES_MOVE
 
 
 def without(what: str) -> None:
@@ -29,6 +30,8 @@ def simulator() -> Installation:
     """The installed simulator."""
     if os.environ.get("LUDORY_REQUIRE_POKEMON") == "0":
         pytest.skip("battles are played by: make test-pokemon")
+    if not OPEN_FILES_MOVE:
+        pytest.skip("the simulator in a process of its own needs Linux or macOS")
     try:
         return needed()
     except PluginError:
@@ -75,6 +78,13 @@ def v8_worker(bundle: Path) -> Iterator[V8Worker]:
     """A worker for V8 without battles, shared by the tests of a file."""
     with V8Worker(bundle) as started:
         yield started
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test-pokemon` runs."""
+    for item in items:
+        if {"simulator", "bundle", "backend", "server"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("simulator")
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ludory.envs.pokemon.backends.install import Installation
-from ludory.envs.pokemon.dex import BOOSTS, FOLDER, GENERATIONS, PHYSICAL, SPECIAL, dex, generate
+from ludory.envs.pokemon.dex import BOOSTS, FOLDER, GENERATIONS, PHYSICAL, SPECIAL, dex
 from ludory.envs.pokemon.vocab import KINDS, VOCAB_SHA256, names_of, numbers, to_id, vocabulary, written_names
 from ludory.errors import OptionError
 
+generate = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "tools" / "pokemon_dex.py")))
+"""Writes the tables."""
 MOVES, SPECIES, TYPES = vocabulary("moves"), vocabulary("species"), vocabulary("types")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ludory.testing.properties.redeal_frequencies import chi_squared
+from ludory.testing.properties.hidden import chi_squared
 
 __all__ = ["assert_frequencies", "chi_squared"]
 

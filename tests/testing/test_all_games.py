@@ -25,8 +25,8 @@ SMALLEST = {"colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 0
 
 GAMES = {
     "Arena2P-v0": 8,
-    "Arena4P-v0": 3,
-    "Arena8P-v0": 2,
+    "Arena4P-v0": 1,
+    "Arena8P-v0": 1,
     "Sudoku9-v0": 8,
     "Texas42Match-v0": 8,
     "Go9-v0": 8,

@@ -29,7 +29,7 @@ from ludory.testing import check_game
 from ludory.testing.conformance import PROPERTIES
 from ludory.testing.kernels import simulator
 from ludory.testing.kernels.simulator import cuda_simulator_agrees
-from ludory.testing.properties.copies import states_stay_within_their_bounds
+from ludory.testing.properties.batches import states_stay_within_their_bounds
 from ludory.testing.recording import record
 from ludory.testing.trial import Trial
 
@@ -606,7 +606,7 @@ def test_the_parallel_view_shows_an_agent_the_observation_of_another(monkeypatch
 
 
 def swapped(env, seat):
-    return {"observation": env.engine.observe(1 - seat)[0], "action_mask": env._mask(seat)}
+    return {"observation": env.engine.observe(1 - seat)[0], "action_mask": env._mask(seat, env._mover)}
 
 
 # --- CUDA simulator -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ludory.testing import check_game
 from ludory.testing.kernels.interpreted_and_compiled import kernels_stay_in_their_row
 from ludory.testing.kernels.simulator import cuda_simulator_agrees
 from ludory.testing.properties.facts import facts_hold_together
-from ludory.testing.properties.seats import seats_that_are_out_stay_out
+from ludory.testing.properties.outcomes import seats_that_are_out_stay_out
 from ludory.testing.properties.training import the_critic_sees_what_it_should, unused_heads_have_no_effect
 from ludory.testing.trial import Trial
 

@@ -9,13 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ludory.agents.networks.layers.bit_kernels import LANES
 from ludory.agents.networks.layers.packed_linear import PackedLinear, usual_row
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.engine.parallel import run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
-from .mlp_kernels import LANES, base_row, outputs, weight_count
+from .mlp_kernels import encoder_base, outputs, weight_count
 
 Floats = NDArray[np.float32]
 
@@ -43,6 +44,8 @@ class CompiledMlp:
             [len(usual), towers, policy.logits.out_features, policy.activation_name == "tanh", first, *hidden], np.int64
         )
         self.size = int(weight_count(self.shape))
+        self.subject = f"mlp {'x'.join(map(str, [towers, first, *hidden]))} {policy.activation_name}, {len(usual)} bytes, {policy.logits.out_features} outputs"
+        """What the time of a pass depends on, in words."""
         used = np.unpackbits(usual)[: policy.encoder.in_features].astype(bool)
         self._signs = torch.from_numpy(np.where(used, np.float32(-1), np.float32(1))).unsqueeze(1)
         self.behind = [p for layer in self._layers() for p in (layer.weight, layer.bias)]
@@ -60,7 +63,7 @@ class CompiledMlp:
         return [self.policy.encoder.weight, self.policy.encoder.bias, *self.behind]
 
     def empty_base(self) -> Floats:
-        """An empty output array for `base_row`."""
+        """An empty output array for `encoder_base`."""
         return np.zeros(int(self.shape[1] * self.shape[4]), np.float32)
 
     def pack(self, tensors: list[Tensor], signed: bool = True) -> Floats:
@@ -138,7 +141,7 @@ class CompiledForward:
     def __init__(self, policy: MlpPolicy, like: Tensor) -> None:
         self.mlp = CompiledMlp(policy, usual_row(like.numpy()))
         self.weights, self.base = self.mlp.pack(self.mlp.parameters()), self.mlp.empty_base()
-        base_row(self.weights, self.mlp.shape, self.mlp.usual, self.base)
+        encoder_base(self.weights, self.mlp.shape, self.mlp.usual, self.base)
         self.work = [Workspace(self.mlp) for _ in range(thread_count())]
 
     def __call__(self, observation: Tensor) -> PolicyOutput:

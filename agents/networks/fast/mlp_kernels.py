@@ -2,7 +2,7 @@
 
 Between the layers an array is (features, 64): every inner loop runs over 64 rows, a constant that compilers turn into a few vector
 instructions. The first layer is a sum over the bits in which a row differs from the usual row, about 110 of 658 for Hanabi; the
-lists of those rows, kept per bit, give its gradient. Weights, and gradients, are one float32 vector:
+lists of those rows, kept per bit, give its gradient (`bit_kernels`). Weights, and gradients, are one float32 vector:
 
     encoder columns (bytes * 8 + 1, E), the last one zero; encoder bias (E)
     for each further layer and tower: weight (out, in), bias (out)
@@ -14,19 +14,39 @@ E = towers * hidden[0]. Columns of bits that are usual are stored with the other
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ludory.agents.networks.layers.packed_linear import differences
+from ludory.agents.networks.layers.bit_kernels import (
+    FLAGS,
+    INLINED,
+    LANES,
+    add_columns,
+    add_gradient,
+    base_row,
+    differences,
+    list_differences,
+)
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
-LANES = 64
-FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
-"""Of kernels that Python calls."""
-INLINED: dict[str, Any] = {**FLAGS, "forceinline": True}
-"""Of kernels that kernels call. A copy of their own would be optimised apart, with other rounding, and which copy is called
-would depend on whether this process compiled it or read it from the cache."""
+_LOG2_E = np.float32(1.4426950408889634)
+# log 2 in two parts, of which the first has so few digits that its multiples are exact (Cody and Waite 1980)
+_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_HALF, _ONE, _TWO = np.float32(0.5), np.float32(1), np.float32(2)
+# of (exp(r) - 1 - r) / r^2 for |r| <= log(2) / 2, fitted at Chebyshev's points
+_C0, _C1, _C2 = np.float32(0.49999999), np.float32(0.16666577), np.float32(0.04166646)
+_C3, _C4 = np.float32(0.00836318), np.float32(0.00139336)
+_LOWEST, _HIGHEST = np.float32(-87), np.float32(88)
+
+
+@cached_kernel(**INLINED)
+def exp(x):  # type: ignore[no-untyped-def]
+    """e^x in float32 to 2e-7, without a call, so that a loop over rows is a loop over vectors; of numbers beyond -87 and 88 as of these."""
+    x = min(max(x, _LOWEST), _HIGHEST)
+    whole = np.floor(x * _LOG2_E + _HALF)
+    r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
+    part = _ONE + r + r * r * (_C0 + r * (_C1 + r * (_C2 + r * (_C3 + r * _C4))))
+    # the power of two is an exponent's bits
+    return part * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @cached_kernel(**FLAGS)
@@ -39,82 +59,44 @@ def weight_count(shape):  # type: ignore[no-untyped-def]
     return count + (actions + 1) * (shape[-1] + 1)
 
 
-@cached_kernel(**FLAGS)
-def base_row(weights, shape, usual, out):  # type: ignore[no-untyped-def]
-    """Write what the encoder gives for the usual row, (E,)."""
-    width, bits = out.shape[0], shape[0] * 8
-    # behind the bits stands the zero column
-    bias = weights[(bits + 1) * width :]
-    for j in range(width):
-        out[j] = bias[j]
-    for bit in range(bits):
-        if usual[bit >> 3] >> (7 - (bit & 7)) & 1:
-            # stored with the other sign: taking it off adds it
-            column = weights[bit * width : (bit + 1) * width]
-            for j in range(width):
-                out[j] -= column[j]
+@cached_kernel(**INLINED)
+def _columns(vector, shape):  # type: ignore[no-untyped-def]
+    """The encoder's columns of a vector of weights or of their gradient (with the zero column), and its bias."""
+    width, bits = shape[1] * shape[4], shape[0] * 8
+    return vector[: (bits + 1) * width].reshape(bits + 1, width), vector[(bits + 1) * width : (bits + 2) * width]
 
 
 @cached_kernel(**INLINED)
-def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-untyped-def]
-    """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and lists and counts of rows per bit."""
+def encoder_base(weights, shape, usual, out):  # type: ignore[no-untyped-def]
+    """Write what the encoder gives for the usual row, (E,)."""
+    columns, bias = _columns(weights, shape)
+    base_row(columns, usual, bias, out)
+
+
+@cached_kernel(**INLINED)
+def encode(weights, shape, usual, base, seen, order, work, listed):  # type: ignore[no-untyped-def]
+    """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and if `listed` lists and counts of rows per bit."""
     sums, lists, counts, places = work
-    width, count_bits = base.shape[0], shape[0] * 8
-    columns = weights[: (count_bits + 1) * width].reshape(count_bits + 1, width)
-    counts[:] = 0
+    columns, _ = _columns(weights, shape)
+    if listed:
+        counts[:] = 0
     for i in range(order.shape[0]):
-        total, found = sums[i], differences(seen[order[i]], usual, places)
-        for t in range(found):
-            place = places[t]
-            lists[place, counts[place]] = i
-            counts[place] += 1
-        # filled up to a multiple of eight
-        for t in range(found, found + 7):
-            places[t] = count_bits  # the zero column
-        for j in range(width):
-            total[j] = base[j]
-        for t in range(0, found, 8):
-            _add_eight(columns, places[t : t + 8], total)
+        if listed:
+            found = list_differences(seen, order, usual, lists, counts, places, i)
+        else:
+            found = differences(seen[order[i]], usual, places)
+        add_columns(columns, base, places, found, sums[i])
     # lanes without a row
     for i in range(order.shape[0], LANES):
         sums[i] = 0
 
 
 @cached_kernel(**INLINED)
-def _add_eight(rows, which, total):  # type: ignore[no-untyped-def]
-    """Add the sum of eight rows to `total`."""
-    a, b, c, d = rows[which[0]], rows[which[1]], rows[which[2]], rows[which[3]]
-    e, f, g, h = rows[which[4]], rows[which[5]], rows[which[6]], rows[which[7]]
-    for j in range(total.shape[0]):
-        total[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
-
-
-@cached_kernel(**INLINED)
 def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-untyped-def]
     """Add the encoder's gradient; `delta` (65, E) is that of its sums, with a last row of zeros."""
     _, lists, counts, _ = work
-    width, bits = delta.shape[1], shape[0] * 8
-    total = gradient[(bits + 1) * width : (bits + 2) * width]
-    # of all rows: the gradient of the bias
-    block = np.zeros(width, np.float32)
-    for i in range(LANES):
-        row = delta[i]
-        for j in range(width):
-            block[j] += row[j]
-    for j in range(width):
-        total[j] += block[j]
-    for bit in range(bits):
-        found = counts[bit]
-        column = gradient[bit * width : (bit + 1) * width]
-        if usual[bit >> 3] >> (7 - (bit & 7)) & 1:
-            # a usual bit counts, with the other sign, in every row; the rows that differ take it back
-            for j in range(width):
-                column[j] -= block[j]
-        for t in range(found, found + 7):
-            # the row of zeros
-            lists[bit, t] = LANES
-        for t in range(0, found, 8):
-            _add_eight(delta, lists[bit, t : t + 8], column)
+    columns, bias = _columns(gradient, shape)
+    add_gradient(usual, lists, counts, delta, columns, bias)
 
 
 @cached_kernel(**INLINED)
@@ -185,7 +167,7 @@ def _activate(x, tanh):  # type: ignore[no-untyped-def]
         row = x[n]
         if tanh:
             for i in range(LANES):
-                row[i] = np.float32(1) - np.float32(2) / (np.exp(row[i] + row[i]) + np.float32(1))
+                row[i] = _ONE - _TWO / (exp(row[i] + row[i]) + _ONE)
         else:
             for i in range(LANES):
                 row[i] = max(row[i], np.float32(0))
@@ -295,7 +277,7 @@ def outputs(weights, shape, usual, base, seen, logits, values, work, start, stop
     actions = logits.shape[1]
     for first in range(start, stop, LANES):
         rows = np.arange(first, min(first + LANES, stop))
-        encode(weights, shape, usual, base, seen, rows, encoder)
+        encode(weights, shape, usual, base, seen, rows, encoder, False)
         forward(weights, shape, encoder[0], x, out)
         for i in range(rows.shape[0]):
             for a in range(actions):

@@ -51,10 +51,15 @@ class MaskedHeads:
         pairs = zip(teacher._log_p, self._log_p, strict=True)
         return torch.stack([_kl(teacher_log_p, log_p) for teacher_log_p, log_p in pairs], -1)
 
-    def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """(..., H) int64: one sample, from one tensor of exponential noise for all heads (argmax of p / noise)."""
+    def sample(
+        self, generator: torch.Generator | None = None, every: int | None = None, mine: slice = slice(None)
+    ) -> Tensor:
+        """(..., H) int64: one sample, from one tensor of exponential noise for all heads (argmax of p / noise).
+
+        every, mine: draw as for so many rows, of which these are `mine`.
+        """
         log_p = torch.cat(self._log_p, -1)
-        noise = torch.empty_like(log_p).exponential_(generator=generator).log_()
+        noise = _rows_like(log_p, every).exponential_(generator=generator)[mine].log_()
         return torch.stack([part.argmax(-1) for part in (log_p - noise).split(self.sizes, -1)], -1)
 
     def mode(self) -> Tensor:
@@ -88,14 +93,21 @@ class DiagonalGaussian:
         gap = (teacher.means - self.means) * (-self.log_std).exp()
         return 0.5 * (ratio + gap * gap - 1) + self.log_std - teacher.log_std
 
-    def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """(..., D) float32: one draw, not clipped to any bounds."""
-        noise = torch.empty_like(self.means).normal_(generator=generator)
+    def sample(
+        self, generator: torch.Generator | None = None, every: int | None = None, mine: slice = slice(None)
+    ) -> Tensor:
+        """(..., D) float32: one draw, not clipped to any bounds; `every` and `mine` as in `MaskedHeads.sample`."""
+        noise = _rows_like(self.means, every).normal_(generator=generator)[mine]
         return self.means + self.log_std.exp() * noise
 
     def mode(self) -> Tensor:
         """(..., D) float32: the means."""
         return self.means
+
+
+def _rows_like(part: Tensor, rows: int | None) -> Tensor:
+    """An empty tensor as `part`, with another number of rows."""
+    return torch.empty_like(part) if rows is None else part.new_empty(rows, *part.shape[1:])
 
 
 def _kl(log_p: Tensor, log_q: Tensor) -> Tensor:

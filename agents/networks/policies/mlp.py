@@ -8,7 +8,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import flat_encoder
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import OutputLinear, Policy, PolicyOutput
 from ludory.envs.facts import GameFacts
 from ludory.errors import OptionError
 
@@ -41,8 +41,8 @@ class MlpPolicy(Policy):
         self.encoder = flat_encoder(facts.observation, hidden[0] * towers)
         self.activation_name, self.activation = activation, ACTIVATIONS[activation]()
         self.torso = nn.ModuleList(_layers(hidden, ACTIVATIONS[activation]) for _ in range(towers))
-        self.logits = nn.Linear(hidden[-1], facts.num_outputs)
-        self.value = nn.Linear(hidden[-1], 1)
+        self.logits = OutputLinear(hidden[-1], facts.num_outputs)
+        self.value = OutputLinear(hidden[-1], 1)
         self._initialise(hidden[0])
 
     def _initialise(self, width: int) -> None:
@@ -61,7 +61,8 @@ class MlpPolicy(Policy):
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
         """Logits and values of m rows; there is no memory."""
         first = self.activation(self.encoder(observation))
-        parts = first.chunk(len(self.torso), -1)
+        # a chunk of everything would be copied for its gradient
+        parts = first.chunk(len(self.torso), -1) if len(self.torso) > 1 else [first]
         hidden = [tower(part) for tower, part in zip(self.torso, parts, strict=True)]
         return PolicyOutput(self.logits(hidden[0]), self.value(hidden[-1]).squeeze(-1), None)
 

@@ -1,17 +1,31 @@
-"""`PointerPolicy`: scores of moves and switches from codes of the very moves and Pokémon, and a value."""
+"""Policies that score moves and switches from codes of the very moves and Pokémon: `PointerPolicy`, and two that encode entities."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from ludory.agents import GruStep, Policy, PolicyOutput
+from ludory.agents import AttentionLayer, GruStep, Policy, PolicyOutput
 from ludory.envs import GameFacts
 from ludory.errors import OptionError
 
-from .rows import ENTITY_SIZE, MENU, SLOTS, BattleRow, IdEmbeddings, cut, need_observation
+from .rows import (
+    ACTIVE,
+    CODE,
+    ENTITY_SIZE,
+    EXISTS,
+    MENU,
+    MOVES,
+    SLOTS,
+    TEAM,
+    WIDTHS,
+    BattleRow,
+    IdEmbeddings,
+    cut,
+    need_observation,
+)
 
 PLAIN = MENU + SLOTS
 """Actions without a gimmick."""
@@ -109,3 +123,118 @@ class PointerPolicy(Policy):
             parts.append(self.move_score(with_gimmick).flatten(1))
         value = self.value(position).squeeze(-1).tanh()
         return PolicyOutput(torch.cat(parts, -1), value, memory)
+
+
+MOVE_CODE = WIDTHS["moves"] + 22
+
+
+class EntityPolicy(PointerPolicy):
+    """Codes of Pokémon and moves; the position is made of both actives, the mean and maximum of each bench and menu, and the field.
+
+    Args:
+        facts: of a battle of Pokémon with `observation="entity"`.
+        width: of a Pokémon's code.
+        move_width: of a move's code.
+        trunk_width: of the position's code.
+        memory: None or "gru".
+    """
+
+    id: ClassVar[str] = "pokemon/entity"
+
+    def __init__(
+        self,
+        facts: GameFacts,
+        width: int = 128,
+        move_width: int = 64,
+        trunk_width: int = 256,
+        memory: str | None = None,
+    ) -> None:
+        if min(width, move_width, trunk_width) < 1:
+            raise OptionError(f"width={width}, move_width={move_width}, trunk_width={trunk_width}: must be at least 1")
+        super().__init__(facts, trunk_width, move_width, width, 128, memory)
+        self.pokemon = nn.Sequential(
+            nn.Linear(CODE, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.LayerNorm(width)
+        )
+        self.moves = nn.Sequential(nn.Linear(MOVE_CODE, move_width), nn.ReLU())
+        self.field = nn.Sequential(nn.Linear(2 * 26 + 72, 64), nn.ReLU())
+        self.trunk = nn.Sequential(
+            nn.Linear(6 * width + 4 * move_width + 64, trunk_width),
+            nn.ReLU(),
+            nn.Linear(trunk_width, trunk_width),
+            nn.ReLU(),
+        )
+        self.initialise()
+
+    def encode(self, row: BattleRow) -> Encoded:
+        """Codes of m rows."""
+        codes = self.pokemon(self.ids.pokemon(row)).unflatten(1, (2, SLOTS))  # (m, 2, 6, width)
+        moves = self.moves(self.ids.moves(row)).unflatten(1, (2, MENU))  # (m, 2, 4, move width)
+        parts = [
+            _actives_and_benches(codes, row.pokemon).flatten(1),
+            moves.mean(2).flatten(1),
+            moves.amax(2).flatten(1),
+            self.field(torch.cat([row.volatile, row.field], -1)),
+        ]
+        return Encoded(self.trunk(torch.cat(parts, -1)), moves[:, 0], codes[:, 0])
+
+
+def _actives_and_benches(codes: Tensor, pokemon: Tensor) -> Tensor:
+    """(m, 2, 3 * width): of both sides the active's code and the mean and maximum of the others; 0 where there is none."""
+    active = pokemon[..., ACTIVE].unflatten(1, (2, SLOTS))
+    bench = pokemon[..., EXISTS].unflatten(1, (2, SLOTS)) * (1 - active)
+    weights = torch.stack([active, bench / bench.sum(-1, keepdim=True).clamp(min=1)], 2)  # (m, 2, 2, 6)
+    active_and_mean = (weights @ codes).flatten(2)
+    absent = (bench == 0).unsqueeze(-1)
+    most = codes.masked_fill(absent, -1e4).amax(2).masked_fill(absent.all(2), 0)
+    return torch.cat([active_and_mean, most], -1)
+
+
+class EntityTransformerPolicy(PointerPolicy):
+    """Pre-norm attention over 12 Pokémon, 8 moves and the field; tokens have a role (side, active or not) and no position.
+
+    Args:
+        facts: of a battle of Pokémon with `observation="entity"`.
+        width: of a token; a multiple of `num_heads`.
+        num_layers: attention layers.
+        num_heads: of each layer.
+        trunk_width: of the position's code.
+        memory: None or "gru".
+    """
+
+    id: ClassVar[str] = "pokemon/entity-transformer"
+
+    def __init__(
+        self,
+        facts: GameFacts,
+        width: int = 128,
+        num_layers: int = 3,
+        num_heads: int = 4,
+        trunk_width: int = 256,
+        memory: str | None = None,
+    ) -> None:
+        if min(width, num_layers, num_heads, trunk_width) < 1 or width % num_heads:
+            raise OptionError(
+                f"width={width}, num_layers={num_layers}, num_heads={num_heads}, trunk_width={trunk_width}: must be at least 1, width a multiple "
+                "of num_heads"
+            )
+        super().__init__(facts, trunk_width, width, width, 128, memory)
+        self.pokemon, self.moves = nn.Linear(CODE, width), nn.Linear(WIDTHS["moves"] + 22, width)
+        self.field = nn.Linear(2 * 26 + 72, width)
+        self.roles = nn.Parameter(torch.randn(2, 2, width) * 0.1)  # side, active
+        self.sides = nn.Parameter(torch.randn(2, width) * 0.1)  # of moves
+        self.torso = nn.ModuleList(AttentionLayer(width, num_heads, 2 * width, 0.0) for _ in range(num_layers))
+        self.norm, self.trunk = nn.LayerNorm(width), nn.Sequential(nn.Linear(width, trunk_width), nn.ReLU())
+        self.initialise()
+
+    def encode(self, row: BattleRow) -> Encoded:
+        """Codes of m rows."""
+        active = row.pokemon[..., ACTIVE].unflatten(1, (2, SLOTS)).unsqueeze(-1)  # (m, 2, 6, 1)
+        roles = self.roles[:, :1] + active * (self.roles[:, 1:] - self.roles[:, :1])
+        pokemon = self.pokemon(self.ids.pokemon(row)) + roles.flatten(1, 2)
+        moves = self.moves(self.ids.moves(row)) + self.sides.repeat_interleave(MENU, 0)
+        field = self.field(torch.cat([row.volatile, row.field], -1)).unsqueeze(1)
+        hidden = torch.cat([pokemon, moves, field], 1)  # (m, 21, width)
+        for layer in self.torso:
+            hidden = layer(hidden)
+        hidden = self.norm(hidden)
+        return Encoded(self.trunk(hidden[:, TEAM + MOVES]), hidden[:, TEAM : TEAM + MENU], hidden[:, :SLOTS])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.errors import OptionError
+from ludory.limits import Fraction, NonNegativeFloat, check_limits
 
 MODES = ("greedy", "boltzmann", "epsilon", "blunder")
 GREEDY, BOLTZMANN, EPSILON, BLUNDER = range(4)
@@ -18,21 +18,16 @@ GREEDY, BOLTZMANN, EPSILON, BLUNDER = range(4)
 class Exploration:
     """Rates of exploration, tried in this order; none by default."""
 
-    blunder: float = 0.0
+    blunder: Fraction = 0.0
     """Rate of tiles that lose something, at most `blunder_cap` points."""
-    blunder_cap: float = 5.0
-    epsilon: float = 0.0
+    blunder_cap: NonNegativeFloat = 5.0
+    epsilon: Fraction = 0.0
     """Rate of uniformly random legal tiles."""
-    temperature: float = 0.0
+    temperature: NonNegativeFloat = 0.0
     """In points: tiles are sampled with probability proportional to exp(mean / temperature); 0: the best one."""
 
     def __post_init__(self) -> None:
-        for name in ("blunder", "epsilon"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise OptionError(f"{name}={getattr(self, name)}: must lie in 0..1")
-        for name in ("blunder_cap", "temperature"):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must not be below 0")
+        check_limits(self)
 
 
 class Choice(NamedTuple):

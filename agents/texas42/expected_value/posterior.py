@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ludory.agents.texas42.play.choice import Question
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions
 from ludory.envs import State, check_range
-from ludory.errors import OptionError
+from ludory.limits import Fraction, PositiveFloat, check_limits
 
 Floats = NDArray[np.float64]
 FEW, VERY_FEW = 10.0, 3.0
@@ -29,17 +29,16 @@ class Posterior:
 
     window: int = 8
     """Number of last plays of other seats that count."""
-    tau: float = 10.0
+    tau: PositiveFloat = 10.0
     """Softmax temperature in points."""
-    slip: float = 0.1
+    slip: Fraction = 0.1
     """Probability that a seat plays a uniformly random legal tile."""
-    clip: float = 30.0
+    clip: PositiveFloat = 30.0
     """Largest difference of log-likelihood from the best world."""
 
     def __post_init__(self) -> None:
         check_range("window", self.window, 1, 28)
-        if not (self.tau > 0 and self.clip > 0 and 0 <= self.slip <= 1):
-            raise OptionError(f"tau={self.tau}, clip={self.clip}: must be above 0; slip={self.slip}: must lie in 0..1")
+        check_limits(self)
 
 
 class PastPlay(NamedTuple):

@@ -3,8 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs import kernel
-
-from .tile_bits import count_of, index_of
+from ludory.envs.texas42.bits import count_of, index_of
 
 FAR = 99
 """Beyond every value."""

@@ -12,11 +12,10 @@ A word of the table, of 64 bits: leader and tiles left 30, lower and upper bound
 from __future__ import annotations
 
 from ludory.envs import kernel
-from ludory.envs.texas42.bits import size
+from ludory.envs.texas42.bits import count_of, index_of, size
 from ludory.envs.texas42.tiles import NELLO_HIGH, NELLO_LOW, SEVENS
 
 from .last_tricks import FAR, last_trick, last_two_tricks
-from .tile_bits import count_of, index_of
 
 
 @kernel

@@ -26,9 +26,9 @@ from ludory.envs.parts import Field
 
 from . import linked_kernel
 from . import state_fields as state_fields_module
+from .cached_kernel import plain as python_function
+from .cached_kernel import source_hash
 from .plain_kernels import plain_module
-from .source_hash import plain as python_function
-from .source_hash import source_hash
 from .state_fields import StateFields, state_fields
 
 PLACEHOLDER = "from ludory.envs.engine.binding.kernel_placeholders import "

@@ -61,12 +61,15 @@ class _Locator:
         return ""
 
     def folder(self) -> Path:
-        """Where the code is kept. Bound files lie in the cache folder, with their code beside them."""
+        """Where the code is kept: equal files of several environments and checkouts have it in common.
+
+        Bound files lie in the cache folder, with their code beside them.
+        """
         named: str = config.CACHE_DIR  # type: ignore[attr-defined]
-        base, place = Path(named or cache_directory()).absolute(), self._file.parent
-        if place == base:
+        base = Path(named or cache_directory()).absolute()
+        if self._file.parent == base:
             return base / COMPILED
-        return base / f"{place.name}_{_DIGEST(str(place).encode()).hexdigest()[:16]}"
+        return base / f"{self._file.stem}_{self.get_source_stamp()[:16]}"
 
     def ensure_cache_path(self) -> None:
         """Nothing to do: whoever writes a file makes its folder."""

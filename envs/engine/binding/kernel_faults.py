@@ -21,7 +21,7 @@ import numba
 from ludory.envs.parts import Kernels
 from ludory.errors import KernelError
 
-from .source_hash import plain, reached_functions
+from .cached_kernel import plain, reached_functions
 
 RULES = {
     "decorator": "every kernel, and every function that a kernel calls, is marked with `@kernel`",

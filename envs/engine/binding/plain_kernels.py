@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, SupportsIndex, TypeAlias
@@ -172,11 +172,11 @@ class Patience:
 class PlainUntilCompiled:
     """A batch kernel that plays few games in plain Python until compiled code for it is on disk, or `patience` is at its end.
 
-    Batches of more games are played by `kernel`, which is compiled where it has to be.
+    Batches of more games are played by `kernel`, which is compiled where it has to be. `step_aside` is called when it is.
     """
 
-    def __init__(self, kernel: Callable[..., Any], patience: Patience) -> None:
-        self.kernel, self._patience = kernel, patience
+    def __init__(self, kernel: Callable[..., Any], patience: Patience, step_aside: Callable[[], None]) -> None:
+        self.kernel, self._patience, self._step_aside = kernel, patience, step_aside
         self.__name__: str = kernel.__name__
         self.compiled = False
         """Whether compiled code was found, or patience is at its end."""
@@ -193,7 +193,7 @@ class PlainUntilCompiled:
         if self.compiled or len(records) > self._patience.games:
             return self.kernel(records, *args)
         if self._patience.left <= 0:
-            self.compiled = True
+            self._give_way()
             return self.kernel(records, *args)
         if self._index is not None and time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
@@ -205,7 +205,7 @@ class PlainUntilCompiled:
                 except NotCompiledError:
                     pass
                 else:
-                    self.compiled = True
+                    self._give_way()
                     return found
         self._plain = self._plain or PlainKernel(self.kernel)
         # CPU time of this thread, so that other work on the machine does not use up the patience
@@ -214,6 +214,11 @@ class PlainUntilCompiled:
             return self._plain(records, *args)
         finally:
             self._patience.left -= time.thread_time() - started
+
+    def _give_way(self) -> None:
+        """From now on whoever asks for this kernel gets the compiled one."""
+        self.compiled = True
+        self._step_aside()
 
 
 def kept_on_disk(kernel: object) -> Path | None:
@@ -245,5 +250,6 @@ def until_compiled(module: ModuleType, seconds: float = math.inf, games: int = P
     view, patience = ModuleType(module.__name__), Patience(seconds, games)
     for name, value in vars(module).items():
         waits = hasattr(value, "py_func") and (math.isfinite(seconds) or kept_on_disk(value))
-        view.__dict__[name] = PlainUntilCompiled(value, patience) if waits else value
+        step_aside = partial(setattr, view, name, value)
+        setattr(view, name, PlainUntilCompiled(value, patience, step_aside) if waits else value)
     return view

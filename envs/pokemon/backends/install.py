@@ -89,6 +89,11 @@ def installed(pinned: Pinned = SIM) -> Path | None:
     return folder if (folder / MARKER).is_file() else None
 
 
+def runs() -> bool:
+    """Whether the simulator is installed, and the system can run it in a process of its own; Windows cannot."""
+    return hasattr(os, "killpg") and installed() is not None
+
+
 def needed() -> Installation:
     """The installation that a worker needs.
 
@@ -194,7 +199,9 @@ def _wheel_node() -> Path | None:
 def _node_version(node: Path) -> int:
     """Major version, 0 if the program does not say one."""
     try:
-        said = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+        said = subprocess.run(
+            [node, "--version"], capture_output=True, encoding="utf-8", errors="replace", timeout=30, check=False
+        ).stdout
         return int(said.strip().lstrip("v").split(".")[0])
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return 0
@@ -292,7 +299,14 @@ def _run(name: str, command: Sequence[str], folder: Path, node: Path) -> None:
     environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_NPM_SECONDS, check=False
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_NPM_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise PluginError(

@@ -13,40 +13,29 @@ from typing import Any
 from ludory.atomic import atomic_file, atomic_folder
 from ludory.errors import BackendError, DataError, PluginError
 
-from .install import (
-    MARKER,
-    SIM,
-    V8,
-    Pinned,
-    find_node,
-    finish,
-    finish_v8,
-    folder_of_lock,
-    lock_hash,
-    needed,
-    needed_bundle,
-)
+from . import install
+from .install import needed
 
 MANIFEST = "manifest.json"
 """First file of a packed installation: SHA-256 of every other file."""
 
 
-def pack(file: str | Path, pinned: Pinned = SIM) -> int:
+def pack(file: str | Path, pinned: install.Pinned = install.SIM) -> int:
     """Write an installed simulator to a .tar.gz for machines without a network. Returns the number of files.
 
     Raises:
         PluginError: the simulator is not installed.
         OutputError: the file cannot be written.
     """
-    folder = needed().folder if pinned is SIM else needed_bundle()
+    folder = needed().folder if pinned is install.SIM else install.needed_bundle()
     content = {
         found.relative_to(folder).as_posix(): found.read_bytes()
         for found in sorted(folder.rglob("*"))
         # the marker is written by whoever installs
-        if found.is_file() and not found.is_symlink() and found.name not in (MARKER,)
+        if found.is_file() and not found.is_symlink() and found.name not in (install.MARKER,)
     }
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
-    manifest = json.dumps({"rules": pinned.rules, "lock": lock_hash(pinned), "sha256": sums}, indent=0).encode()
+    manifest = json.dumps({"rules": pinned.rules, "lock": install.lock_hash(pinned), "sha256": sums}, indent=0).encode()
     with atomic_file(file) as handle, tarfile.open(fileobj=handle, mode="w:gz") as tar:
         # first, so that a file can be judged before anything of it is unpacked
         for name, data in ((MANIFEST, manifest), *content.items()):
@@ -68,14 +57,14 @@ def install_from(file: str | Path, node: str = "") -> Path:
     try:
         with tarfile.open(file, "r:gz") as tar:
             manifest = _manifest(file, tar)
-            pinned = SIM if manifest["lock"] == lock_hash() else V8
-            program, target = find_node(node) if pinned is SIM else None, folder_of_lock(pinned)
+            pinned = install.SIM if manifest["lock"] == install.lock_hash() else install.V8
+            program, target = install.find_node(node) if pinned is install.SIM else None, install.folder_of_lock(pinned)
             with atomic_folder(target) as folder:
                 _unpack(file, tar, folder, manifest["sha256"])
                 if program is None:
-                    finish_v8(folder)
+                    install.finish_v8(folder)
                 else:
-                    finish(folder, program)
+                    install.finish(folder, program)
     except (tarfile.TarError, EOFError, OSError) as error:
         # errors of our own are told as they are
         if isinstance(error, DataError | PluginError | BackendError):
@@ -127,8 +116,10 @@ def _checked_manifest(file: str | Path, data: bytes) -> dict[str, Any]:
             raise TypeError("sums must be texts")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{file}: {MANIFEST} cannot be read ({error})") from error
-    if lock not in (lock_hash(SIM), lock_hash(V8)):
-        needed = " or ".join(f"{lock_hash(pinned)[:12]} ({pinned.rules})" for pinned in (SIM, V8))
+    if lock not in (install.lock_hash(install.SIM), install.lock_hash(install.V8)):
+        needed = " or ".join(
+            f"{install.lock_hash(pinned)[:12]} ({pinned.rules})" for pinned in (install.SIM, install.V8)
+        )
         raise DataError(f"{file}: packed for the lock {str(lock)[:12]}, this Ludory needs {needed}; pack it anew")
     return dict(manifest)
 

@@ -88,7 +88,9 @@ def _python_of(folder: Path) -> Path:
 
 def _run(command: list[str]) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PIP_SECONDS, check=False)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=_PIP_SECONDS, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise PluginError(f"{' '.join(command)} did not end within {_PIP_SECONDS} seconds; try again") from error
     if done.returncode:

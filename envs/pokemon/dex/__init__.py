@@ -1,6 +1,6 @@
 """Numbers of the pinned simulator's dex, one table per generation, so that nothing but playing needs Node.
 
-`python -m ludory.envs.pokemon.dex.generate` writes the files from an installed simulator (`make pokemon-dex`). NOTICE.md has its licence.
+`make pokemon-dex` writes the files from an installed simulator. NOTICE.md has its licence.
 """
 
 from __future__ import annotations

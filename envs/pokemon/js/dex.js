@@ -1,5 +1,5 @@
 'use strict';
-// Prints the numbers of the installed simulator as one JSON object, for `ludory.envs.pokemon.dex.generate`:
+// Prints the numbers of the installed simulator as one JSON object, for `tools/pokemon_dex.py`:
 //   node dex.js FOLDER      FOLDER holds node_modules/pokemon-showdown
 // Fields that are functions (what a move does in code) do not survive JSON; generate.py lists what it needs of those.
 const path = require('path');

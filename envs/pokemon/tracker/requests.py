@@ -7,24 +7,14 @@ from typing import Any
 
 from ....errors import OptionError
 from . import layout as at
+from . import rows
 from .moves import LOCKING
-from .rows import (
-    ABILITY_NUMBERS,
-    GRENINJA,
-    GRENINJA_BOND,
-    HIDDEN_POWERS,
-    ITEM_NUMBERS,
-    MOVE_NUMBERS,
-    NO_MENU,
-    TYPE_NUMBERS,
-    TeamRows,
-)  # fmt: skip
 
-_BATTLE_BOND = ABILITY_NUMBERS["battlebond"]
+_BATTLE_BOND = rows.ABILITY_NUMBERS["battlebond"]
 _REQUEST_STATS = ("atk", "def", "spa", "spd", "spe")
 
 
-class RequestRows(TeamRows):
+class RequestRows(rows.TeamRows):
     """Rows that requests correct.
 
     Args:
@@ -117,27 +107,27 @@ class RequestRows(TeamRows):
             values[start + at.STATS] = values[start + at.HP_MAX]
         item = pokemon["item"]
         if item:
-            values[start + at.ITEM] = ITEM_NUMBERS[item]
+            values[start + at.ITEM] = rows.ITEM_NUMBERS[item]
         else:
             values[start + at.ITEM] = 1
             # once it had an item and now has none
             values[start + at.ITEM_LOST] |= last is not None and last["item"] != ""
         if self.gen > 2:
-            base = ABILITY_NUMBERS[pokemon["baseAbility"]]
+            base = rows.ABILITY_NUMBERS[pokemon["baseAbility"]]
             if (
-                base == _BATTLE_BOND and values[start + at.BASE_SPECIES] == GRENINJA
+                base == _BATTLE_BOND and values[start + at.BASE_SPECIES] == rows.GRENINJA
             ):  # lines and details call it plain Greninja
-                values[start + at.BASE_SPECIES] = GRENINJA_BOND
-                self.set_species(slot, GRENINJA_BOND)
+                values[start + at.BASE_SPECIES] = rows.GRENINJA_BOND
+                self.set_species(slot, rows.GRENINJA_BOND)
             if base != values[start + at.BASE_ABILITY]:
                 # an ability that was changed for the moment stays
                 if values[start + at.ABILITY] == values[start + at.BASE_ABILITY]:
                     values[start + at.ABILITY] = base
                 values[start + at.BASE_ABILITY] = base
             if "ability" in pokemon:
-                values[start + at.ABILITY] = ABILITY_NUMBERS[pokemon["ability"]]
+                values[start + at.ABILITY] = rows.ABILITY_NUMBERS[pokemon["ability"]]
         if "teraType" in pokemon:
-            values[start + at.TERA] = TYPE_NUMBERS[pokemon["teraType"]]
+            values[start + at.TERA] = rows.TYPE_NUMBERS[pokemon["teraType"]]
             if values[start + at.TERASTALLIZED] != bool(pokemon["terastallized"]):  # an Illusion was terastallized
                 values[start + at.TERASTALLIZED] = bool(pokemon["terastallized"])
                 self.set_species(slot, values[start + at.SPECIES])
@@ -147,7 +137,7 @@ class RequestRows(TeamRows):
     def _read_moves(self, slot: int, pokemon: Mapping[str, Any]) -> None:
         """Moves of an own Pokémon. Those of an active one that differ from what it had are temporary."""
         values, start = self.values, slot * at.ROW
-        moves = [MOVE_NUMBERS[name] for name in pokemon["moves"][:4]]
+        moves = [rows.MOVE_NUMBERS[name] for name in pokemon["moves"][:4]]
         if self.slot_order == "alpha":
             moves.sort()  # numbers go by id
         # equal to its own moves: whatever was temporary has ended
@@ -177,7 +167,7 @@ class RequestRows(TeamRows):
         values[at.FORCED] = bool(request.get("forceSwitch"))
         values[at.WAITING] = bool(request.get("wait"))
         # a request without a menu leaves nothing of the last one
-        values[at.MENU : at.MENU + at.MENU_SIZE] = NO_MENU
+        values[at.MENU : at.MENU + at.MENU_SIZE] = rows.NO_MENU
         actives = request.get("active")
         if not actives:
             values[at.TRAPPED] = values[at.MAYBE_TRAPPED] = 0
@@ -196,9 +186,9 @@ class RequestRows(TeamRows):
         start = values[at.ACTIVE_ROW] * at.ROW
         block = start + (at.TEMPORARY if values[start + at.NUM_TEMPORARY] else at.MOVES)
         for k, move in enumerate(moves):
-            number = MOVE_NUMBERS[move["id"]]
-            if number in HIDDEN_POWERS:  # its type stands in the name alone: "Hidden Power Ice 70"
-                number = MOVE_NUMBERS[move["move"]] or number
+            number = rows.MOVE_NUMBERS[move["id"]]
+            if number in rows.HIDDEN_POWERS:  # its type stands in the name alone: "Hidden Power Ice 70"
+                number = rows.MOVE_NUMBERS[move["move"]] or number
             values[at.MENU + k] = number or 0
             values[at.MENU + at.MENU_DISABLED + k] = bool(move.get("disabled"))
             pp = move.get("pp")
@@ -212,14 +202,14 @@ class RequestRows(TeamRows):
             values[at.MENU + at.MENU_PP_MAX + k] = move["maxpp"]
             # the place of the same number first, then wherever the move stands
             for place in (block + k, *range(block, block + 4)):
-                if values[place] == number or (number in HIDDEN_POWERS and values[place] in HIDDEN_POWERS):
+                if values[place] == number or (number in rows.HIDDEN_POWERS and values[place] in rows.HIDDEN_POWERS):
                     values[place + at.PP] = pp
                     values[place + at.PP_MAX] = move["maxpp"]
                     break
         # locked: one move, and no pp told
         values[at.VOLATILE + at.LOCKED] = len(moves) == 1 and "pp" not in moves[0] and values[at.MENU] in LOCKING
         for k, move in enumerate(shown[:4]):  # dynamaxed: the menu are Max Moves
-            values[at.MENU + k] = MOVE_NUMBERS[move["move"]]
+            values[at.MENU + k] = rows.MOVE_NUMBERS[move["move"]]
         mega = active.get("canMegaEvo") or active.get("canUltraBurst")
         offers = (mega, active.get("canZMove"), active.get("canDynamax"), active.get("canTerastallize"))
         for k, offer in enumerate(offers):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Generic, TypeVar
 
 from ..config_file import read_config
@@ -22,14 +22,24 @@ from .config_words import (
     words_of,
     words_of_unknown,
 )
-from .help_page import by_tyro, show_help
-from .options import SWITCH, Option, check_words, options_of
+from .help_page import help_page
+from .options import Option, options_of
 from .urls import STORE_OPTIONS, WORKS_IN_PLACE, UrlUse, is_url, located
 
 T = TypeVar("T")
-ABOUT_CONFIG = """
---config FILE reads options from a file (.yaml, .toml, .json); what is typed goes before it. --print-config prints such a file."""
+ABOUT_CONFIG = "--config FILE reads options from a file (.yaml, .toml, .json); what is typed goes before it. --print-config prints such a file."
 """End of the help page of every command with options."""
+OTHER_NAMES: Mapping[str, str] = {
+    "--network": "--policy",
+    "--net": "--policy",
+    "--net-arch": "--policy",
+    "--model": "--policy",
+    "--lr": "--learning-rate",
+    "--epochs": "--n-epochs",
+    "--steps": "--timesteps",
+    "--total-timesteps": "--timesteps",
+}
+"""What other programs call an option; suggested where the command has the option."""
 _NUMBER = re.compile(r"-(\d|\.\d)")
 
 
@@ -39,7 +49,7 @@ class Arguments(Generic[T]):
 
     kind: type[T]
     prog: str
-    options: list[Option]
+    options: Sequence[Option]
     words: dict[str, list[list[str]]] = field(default_factory=dict)
     """By field; a list of words for each time that the option was given."""
     rest: list[str] = field(default_factory=list)
@@ -47,61 +57,48 @@ class Arguments(Generic[T]):
     wants_help: bool = False
     prints_config: bool = False
     takes_config: bool = True
-    """Reads --config; a command with an option of this name, or without tyro, does not."""
+    """Reads --config; a command with an option of this name does not."""
     store: dict[str, str] = field(default_factory=dict)
     """What was typed for `STORE_OPTIONS`."""
     behind: list[str] = field(default_factory=list)
     """What the file of --config has for the place behind `--`: the options of a learner."""
 
-    def build(self, default: T | None = None, markers: Sequence[Any] = ()) -> T:
+    def build(self, default: T | None = None) -> T:
         """The dataclass.
 
         Raises:
-            OptionError: an option is unknown, is missing, or has a wrong value.
+            OptionError: an option is unknown, is missing, or has a wrong value; or the dataclass refuses its values.
         """
-        self.check(default is not None)
+        self._check(default is not None)
         if self.store and not any(is_url(word) for given in self.words.values() for words in given for word in words):
             name = next(iter(self.store))
             raise OptionError(
                 f"{_short(self.prog)}: {name} is for URLs, such as --out s3://bucket/run; leave {name} out"
             )
-        return by_tyro(self.kind, self._typed(no_none=_disallows_none(markers)), self.prog, default, markers)
+        values = {
+            option.field: option.value([[self._located(option, word) for word in words] for words in given])
+            for option in self.options
+            if (given := self.words.get(option.field))
+        }
+        made: T = _made(self.kind, values, default)
+        return made
 
-    def check(self, has_default: bool = False) -> None:
-        """Refuse wrong values, and what is missing unless an instance `has_default` values for all.
-
-        Raises:
-            OptionError: naming the option and what is allowed.
-        """
+    def _check(self, has_default: bool) -> None:
+        """Refuse wrong values, and what is missing unless an instance `has_default` values for all."""
         for option in self.options:
-            for given in self.words.get(option.field, []):
-                check_words(option, given)
-            if option.default is MISSING and not has_default and not any(self.words.get(option.field, [])):
+            if given := self.words.get(option.field):
+                option.value(given)
+            if option.default is MISSING and not has_default and not any(given or ()):
                 raise OptionError(f"{_short(self.prog)}: {option.shown} is missing; {self._example()}")
 
-    def _typed(self, no_none: bool) -> list[str]:
-        """The command line again, positional arguments first, with folders of this machine in the place of URLs.
-
-        With `no_none` without options that are none, which is their default.
-        """
-        typed: list[str] = []
-        for option in sorted(self.options, key=lambda one: not one.positional):
-            for words in self.words.get(option.field, []):
-                is_none = option.optional and words in (["none"], ["None"])
-                if is_none and no_none:
-                    continue
-                given = ["None"] if is_none else [self._located(option, word) for word in words]
-                typed += given if option.positional or option.is_flag else [option.names[0], *given]
-        return typed
-
     def _located(self, option: Option, word: str) -> str:
-        if self.wants_help:
+        if option.is_flag:
             return word
         works_there = option.positional and self.prog.rpartition(" ")[2] in WORKS_IN_PLACE
         writes = option.field == "out" or works_there
         if self.prints_config and writes:
             return word
-        return located(UrlUse(word, option.shown, option.metavar, writes, self.prog, self.store))
+        return located(UrlUse(word, option.shown, option.kind.arg.metavar, writes, self.prog, self.store))
 
     def _example(self) -> str:
         """What to type, from the docstring of the dataclass."""
@@ -119,10 +116,18 @@ class Arguments(Generic[T]):
         return found
 
 
-def _disallows_none(markers: Sequence[Any]) -> bool:
-    from tyro import conf
-
-    return conf.DisallowNone in markers
+def _made(kind: Any, values: Mapping[str, Any], default: Any) -> Any:
+    """`kind` with the values of its fields and of those of dataclasses in its fields; the others are as in `default`."""
+    given = {}
+    for one in fields(kind):
+        start = getattr(default, one.name, MISSING)
+        if start is MISSING and one.default_factory is not MISSING:
+            start = one.default_factory()
+        if is_dataclass(start):
+            given[one.name] = _made(type(start), values, start)
+        elif one.name in values or (start is not MISSING and one.init):
+            given[one.name] = values.get(one.name, start)
+    return kind(**given)
 
 
 class Described(BaseException):
@@ -133,7 +138,7 @@ class Described(BaseException):
         jobs: names of its jobs, if it has several.
     """
 
-    def __init__(self, options: list[Option], jobs: tuple[str, ...] = ()) -> None:
+    def __init__(self, options: Sequence[Option], jobs: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.options, self.jobs = options, jobs
 
@@ -165,7 +170,6 @@ def scan(
     *,
     partial: bool = False,
     others: Iterable[Option] = (),
-    options: list[Option] | None = None,
 ) -> Arguments[T]:
     """Cut a command line into the words of each option, and add what the file of `--config` says.
 
@@ -175,16 +179,15 @@ def scan(
         prog: the command, for messages.
         partial: words of unknown options go to `rest` instead of being refused.
         others: options that are known elsewhere, to suggest them too.
-        options: those of a command that must not import tyro, which reads them from `kind` otherwise; it takes no --config.
 
     Raises:
         OptionError: an unknown option, an option without a value, too many arguments, or a file that cannot be read.
     """
-    found = Arguments(kind, prog, options_of(kind) if options is None else options)
+    found = Arguments(kind, prog, options_of(kind))
     if is_describing():
         raise Described(found.options)
     by_name = {name: option for option in found.options for name in option.names}
-    found.takes_config, k = options is None and "--config" not in by_name, 0
+    found.takes_config, k = "--config" not in by_name, 0
     loose: list[str] = []
     files: list[str] = []
     while k < len(argv):
@@ -202,7 +205,7 @@ def scan(
             found.store[name] = given[0]
         elif (option := by_name.get(name)) is not None or (found.takes_config and name == "--config"):
             given, k = _following(argv, k, [value] if equals else None, option)
-            if option is not None and option.kind is SWITCH and not given:
+            if option is not None and option.is_switch and not given:
                 given = ["False" if name.startswith("--no-") else "True"]
             if not given and not (option and (option.is_flag or (option.many and not option.repeated))):
                 raise OptionError(f"{_short(prog)}: {name} needs a value; `{prog} --help` tells which")
@@ -220,7 +223,8 @@ def scan(
             if reason := getattr(kind, "absent", {}).get(name):
                 raise OptionError(f"{_short(prog)} {name}: {reason}")
             if not partial:
-                raise OptionError(unknown_option(prog, name, [*found.options, *others], found.takes_config))
+                follows = [value] if equals else _following(argv, k, None, None)[0]
+                raise OptionError(unknown_option(prog, name, [*found.options, *others], found.takes_config, follows))
             found.rest.append(argv[k - 1])
         elif partial and found.rest and not _free(found, loose):
             found.rest.append(argv[k - 1])
@@ -270,10 +274,15 @@ def _place(found: Arguments[Any], loose: list[str]) -> None:
         )
 
 
-def unknown_option(prog: str, name: str, options: Iterable[Option], config: bool = True) -> str:
-    """A line about an option that does not exist, with the nearest names."""
+def unknown_option(
+    prog: str, name: str, options: Iterable[Option], config: bool = True, value: Sequence[str] = ()
+) -> str:
+    """A line about an option that does not exist, with what it is called here, or the nearest names; `value` was typed behind it."""
     names = [one for option in options for one in option.names] + (["--config", "--print-config"] if config else [])
-    near = difflib.get_close_matches(name, ["--help", *names], 2, 0.6)
+    meant = OTHER_NAMES.get(name)
+    near = (
+        [" ".join([meant, *value])] if meant in names else difflib.get_close_matches(name, ["--help", *names], 2, 0.6)
+    )
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{_short(prog)}: no option {name}; {hint}`{prog} --help` shows all"
 
@@ -289,7 +298,6 @@ def read_arguments(
     prog: str,
     *,
     default: T | None = None,
-    markers: Sequence[Any] = (),
     description: str | None = None,
     others: Iterable[Option] = (),
 ) -> T:
@@ -299,19 +307,16 @@ def read_arguments(
         OptionError: the command line is wrong; the message says what is allowed.
         SystemExit: after the help or the configuration.
     """
-    return answer(scan(kind, argv, prog, others=others), default, markers, description)
+    return answer(scan(kind, argv, prog, others=others), default, description)
 
 
-def answer(
-    found: Arguments[T], default: T | None = None, markers: Sequence[Any] = (), description: str | None = None
-) -> T:
+def answer(found: Arguments[T], default: T | None = None, description: str | None = None) -> T:
     """The dataclass of a command line that was scanned, after answering `--help` and `--print-config`; raises as `read_arguments`."""
     if found.wants_help:
-        show_help(found.kind, found.prog, markers, default, description)
-        if found.options and found.takes_config:
-            print(ABOUT_CONFIG)
+        more = ABOUT_CONFIG if found.options and found.takes_config else ""
+        print(help_page(found.kind, found.prog, description, more))
         raise SystemExit(0)
-    chosen = found.build(default, markers)
+    chosen = found.build(default)
     if found.prints_config:
         print_config(found.prog, found.values(chosen) | learner_options(found.behind))
         raise SystemExit(0)

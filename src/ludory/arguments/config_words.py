@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 from ..config_file import write_config
@@ -19,7 +19,12 @@ _WORD = re.compile(r"[A-Za-z_][\w-]*")
 
 def print_config(prog: str, values: dict[str, Any]) -> None:
     """Print a file that `--config` takes."""
-    shown = {name: _plain(value) for name, value in values.items()}
+    parts = [
+        asdict(value) for value in values.values() if is_dataclass(value) and not isinstance(value, type)
+    ]  # their fields are options themselves
+    shown = {
+        name: _plain(value) for table in (values, *parts) for name, value in table.items() if not is_dataclass(value)
+    }
     shown = {name: value for name, value in shown.items() if value not in (None, [], {})}
     sys.stdout.write(write_config(shown, f"{prog} --config FILE"))
 
@@ -29,8 +34,7 @@ def words_of(option: Option, value: object) -> list[list[str]]:
     if option.is_flag:
         if not isinstance(value, bool):
             raise OptionError(f"{option.field}: {value!r}: must be true or false")
-        plain = "--" + option.field.replace("_", "-")
-        return [[plain]] if value else [["--no-" + plain[2:]]] if option.default is True else []
+        return [[option.names[0 if value else -1]]]
     values = value if isinstance(value, list) else [value]
     if option.repeated:
         return [[text_of(part) for part in one] if isinstance(one, list) else [text_of(one)] for one in values]
@@ -51,7 +55,7 @@ def text_of(value: object) -> str:
 
 def as_typed_default(option: Option, value: object) -> Any:
     """A default as it would be typed, where the field reads its text itself."""
-    return ",".join(map(str, value)) if option.kind is None and isinstance(value, tuple) else value
+    return ",".join(map(str, value)) if option.kind.arg.read and isinstance(value, tuple) else value
 
 
 def field_value(chosen: object, name: str) -> Any:
@@ -78,7 +82,7 @@ def _plain(value: Any) -> Any:
 def plain_words(option: Option, given: list[list[str]]) -> Any:
     """Typed words as a file of --config holds them."""
     if option.is_flag:
-        return not given[0][0].startswith("--no-")
+        return option.value(given)
     if option.repeated:
         pairs = [word.partition("=") for words in given for word in words]
         if all(equals and _WORD.fullmatch(key) for key, equals, _ in pairs):

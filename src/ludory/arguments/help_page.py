@@ -1,107 +1,140 @@
-"""The dataclass and the help page that tyro makes of a command line."""
+"""The help page of a command line: usage, the docstring of its dataclass, and a row for each option."""
 
 from __future__ import annotations
 
-import re
+import ast
+import inspect
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
-from io import StringIO
-from typing import Any, TextIO, TypeVar
+from dataclasses import MISSING, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
 
-from ..errors import LudoryError
-from .options import whole_number
+from .options import Option, kind_of, options_of
 
-T = TypeVar("T")
+MOST_WIDTH = 120
+MOST_NAMES = 28
+"""Columns for the names of options; longer names have a line of their own."""
 
 
-def by_tyro(
-    kind: type[T], argv: list[str], prog: str, default: T | None, markers: Sequence[Any], description: str | None = None
-) -> T:
-    """The dataclass of a command line whose words were checked.
+def help_page(kind: type[Any], prog: str, description: str | None = None, more: str = "") -> str:
+    """The page of `prog`, whose options are the dataclass `kind`.
 
-    Raises:
-        LudoryError: the dataclass refuses its values.
-        SystemExit: tyro refuses the line, or printed the help.
+    Args:
+        kind: the dataclass.
+        prog: the command.
+        description: in the place of the docstring of `kind`.
+        more: last paragraph.
     """
-    import tyro
-    from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
-
-    registry = ConstructorRegistry()
-
-    @registry.primitive_rule
-    def whole_numbers(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
-        if info.type is not int:
-            return None
-        return PrimitiveConstructorSpec(
-            nargs=1,
-            metavar="INT",
-            instance_from_str=lambda words: whole_number(words[0]),
-            is_instance=lambda value: isinstance(value, int) and not isinstance(value, bool),
-            str_from_instance=lambda value: [str(value)],
-        )
-
-    given: dict[str, Any] = {} if default is None else {"default": default}
-    said = StringIO()
-    try:
-        with redirect_stderr(said):
-            made: T = tyro.cli(
-                kind, prog=prog, args=argv, config=tuple(markers), registry=registry, description=description, **given
-            )
-    except SystemExit as stop:
-        error: BaseException | None = stop
-        while error is not None:  # tyro makes a box of an error that the dataclass raised
-            if isinstance(error, LudoryError):
-                raise error from None
-            error = error.__cause__ or error.__context__
-        sys.stderr.write(said.getvalue())
-        raise
-    return made
+    options = options_of(kind)
+    docs = {owner: field_docs(owner) for owner in {one.owner for one in options}}
+    places = [one for one in options if one.positional]
+    usage = [prog, "[OPTIONS]", *(f"[{one.shown}]" if one.default is not MISSING else one.shown for one in places)]
+    about = inspect.cleandoc(kind.__doc__ or "" if description is None else description)
+    width = min(shutil.get_terminal_size().columns, MOST_WIDTH)
+    parts = ["usage: " + " ".join(usage), *(_filled(one, width) for one in _told(about))]
+    rows = [(_names(one), _told_of(one, docs[one.owner].get(one.field, ""))) for one in options if not one.positional]
+    for title, table in (
+        ("arguments", [(one.shown, _told_of(one, docs[one.owner].get(one.field, ""))) for one in places]),
+        ("options", [*rows, ("-h, --help", "Show this page.")]),
+    ):
+        if table:
+            parts.append("\n".join([f"{title}:", *_lines(table, width)]))
+    return "\n\n".join([*parts, _filled(more, width)]).rstrip()
 
 
-def show_help(
-    kind: type[Any], prog: str, markers: Sequence[Any] = (), default: object = None, description: str | None = None
-) -> None:
-    """Print the help page."""
-    page = _Page(sys.stdout)
-    with suppress(SystemExit), redirect_stdout(page):
-        by_tyro(kind, ["--help"], prog, default, markers, description)
-    sys.stdout.write(_tidied(page.getvalue()))
+def _told(about: str) -> list[str]:
+    """Paragraphs for people; what is raised is for programmers."""
+    return about.partition("\nRaises:")[0].partition("\nArgs:")[0].strip().split("\n\n")
 
 
-class _Page(StringIO):
-    """Holds a help page, with the colours and frames that the stream `shown_on` can show."""
-
-    def __init__(self, shown_on: TextIO) -> None:
-        super().__init__()
-        self._shown_on = shown_on
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return (self._shown_on.encoding or "").lower()
-
-    def isatty(self) -> bool:
-        return self._shown_on.isatty()
+def _filled(text: str, width: int) -> str:
+    return textwrap.fill(" ".join(text.split()), width, break_long_words=False, break_on_hyphens=False)
 
 
-def _tidied(page: str) -> str:
-    """A help page with --game before --env, STR|None for {None}|STR, and without defaults that are empty and double empty lines.
-
-    Replacements are as long as what they replace, so that the frame stays straight.
-    """
-    page = page.replace("--env ID, --game ID", "--game ID, --env ID")
-    page = re.sub(r"\(default:( *│?\n)│? *None\) *│?\n", r"         \1", page)
-    lines: list[str] = []
-    for line in page.splitlines():
-        shown = re.sub(r"\(default: (None|''|)\)", lambda found: " " * len(found[0]), line)
-        shown = re.sub(r".*\{None\}\|[A-Z]+", _with_none_last, shown)
-        is_empty = not shown.strip("│ ")
-        if not is_empty or (shown == line and lines and lines[-1].strip("│ ")):
-            lines.append(shown)
-    return "".join(f"{line}\n" for line in lines)
+def _names(option: Option) -> str:
+    if option.is_flag or option.is_switch:
+        return ", ".join(option.names if option.default is not False else option.names[:-1])
+    return ", ".join(sorted(option.names, key=lambda one: one == "--env")) + f" {_metavar(option)}"
 
 
-def _with_none_last(start: re.Match[str]) -> str:
-    """The start of a line, up to its last metavar that may be None."""
-    shorter = re.sub(r"\{None\}\|([A-Z]+)", r"\1|None", start[0])
-    return shorter + " " * (len(start[0]) - len(shorter))
+def _metavar(option: Option) -> str:
+    kind = option.kind
+    if kind.arg.metavar:
+        return kind.arg.metavar
+    if option.choices:
+        return f"{{{','.join(option.choices)}}}"
+    inner = get_args(kind.type)
+    parts = [kind_of(one) for one in (inner or (kind.type,)) if one is not Ellipsis]
+    shown = (" " if option.many else "|").join(
+        part.arg.metavar or getattr(part.type, "__name__", "str").upper() for part in parts
+    )
+    return f"[{shown} ...]" if option.many and (Ellipsis in inner or not isinstance(option.default, tuple)) else shown
+
+
+def _told_of(option: Option, doc: str) -> str:
+    said = [" ".join(doc.split())]
+    if option.positional and option.choices:
+        said.append(f"({', '.join(option.choices)})")
+    if option.repeated:
+        said.append("(repeatable)")
+    elif option.default is MISSING:
+        said.append("(required)")
+    elif option.default not in (None, (), "", {}) and option.default is not False:
+        said.append(f"(default: {_shown(option)})")
+    return " ".join(said)
+
+
+def _shown(option: Option) -> str:
+    value, reads = option.default, option.kind.arg.read is not None
+    if isinstance(value, tuple):
+        return ("," if reads else " ").join(map(str, value))
+    return f"{value:,}" if reads and isinstance(value, int) else str(value)
+
+
+def _lines(table: Sequence[tuple[str, str]], width: int) -> list[str]:
+    column = max([len(names) for names, _ in table if len(names) <= MOST_NAMES], default=MOST_NAMES) + 4
+    lines = []
+    for names, told in table:
+        filled = _filled(told, max(20, width - column)).splitlines() or [""]
+        if len(names) > column - 4:
+            lines.append(f"  {names}")
+        else:
+            lines.append(f"  {names:{column - 2}}{filled.pop(0)}".rstrip())
+        lines += [" " * column + line for line in filled]
+    return lines
+
+
+def field_docs(kind: type[Any]) -> dict[str, str]:
+    """The docstrings below the fields of a dataclass by name, "" where there is none: its own in the order of the source, then its bases'."""
+    found: dict[str, str] = {}
+    for base in kind.__mro__:
+        if is_dataclass(base):
+            found |= {name: doc for name, doc in _docs_below(base).items() if not found.get(name)}
+    return found
+
+
+def _docs_below(kind: type[Any]) -> dict[str, str]:
+    found, last = dict[str, str](), ""
+    for statement in _class(kind.__module__, kind.__name__):
+        if last and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            found[last] = inspect.cleandoc(str(statement.value.value))
+        last = ""
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            found[last := statement.target.id] = ""
+    return found
+
+
+def _class(module: str, name: str) -> list[ast.stmt]:
+    """The statements of a class, if there is a source."""
+    tree = _source(getattr(sys.modules.get(module), "__file__", None) or "")
+    classes = (node for nodes in (tree.body, ast.walk(tree)) for node in nodes if isinstance(node, ast.ClassDef))
+    return next((node.body for node in classes if node.name == name), [])
+
+
+@cache
+def _source(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_bytes() if file.endswith(".py") else "")

@@ -8,12 +8,27 @@ from ludory.lazy import published_by
 
 if TYPE_CHECKING:
     from .axes import Axis, frame, linear_axis
-    from .bars import Bar, Panel, bar_chart
+    from .bars import LABEL, Bar, Cell, Panel, bar_chart, heat_map
     from .curves import Plot, Point, Series, curve_plot, interval_plot, legend_entry, line_chart
-    from .drawing import Dot, Drawing, Mark, Path, Rectangle, Words, as_image, as_svg, line, quoted, shifted
-    from .heat_maps import LABEL, Cell, heat_map
-    from .page import page_style
-    from .palette import FAINT, FILLS, GROUND, INK, STYLES
+    from .drawing import (
+        FAINT,
+        FILLS,
+        GROUND,
+        INK,
+        STYLES,
+        Dot,
+        Drawing,
+        Mark,
+        Path,
+        Rectangle,
+        Words,
+        as_image,
+        as_svg,
+        line,
+        page_style,
+        quoted,
+        shifted,
+    )
 
 __all__ = [
     "FAINT",

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .drawing import Mark, Words, line
-from .palette import FAINT, INK
+from .drawing import FAINT, INK, Mark, Words, line
 
 
 class Axis(NamedTuple):

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .axes import Axis, frame, linear_axis, log_axis
-from .drawing import Dot, Drawing, Mark, Path, Words, as_svg, line
-from .palette import GROUND, STYLES
+from .drawing import GROUND, STYLES, Dot, Drawing, Mark, Path, Words, as_svg, line
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 800, 460, 58, 228, 46, 104
 """Of a chart of curves with bands."""

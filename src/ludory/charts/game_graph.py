@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .axes import frame, linear_axis
-from .drawing import Dot, Drawing, Mark, Path, Words, as_svg, line
-from .palette import FILLS, GROUND, STYLES
+from .drawing import FILLS, GROUND, STYLES, Dot, Drawing, Mark, Path, Words, as_svg, line
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT = 800, 240, 52, 16
 MARKED = FILLS[5]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tyro.conf import Positional
+from ludory.arguments import Positional
 
 from .common.options import GameOptions, Maybe
 from .common.parser import parse

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Annotated
 
-from tyro.conf import arg
+from ludory.arguments import Arg
 
 from .common.options import Flag
 from .common.parser import parse, run_job
@@ -27,7 +27,7 @@ class _Status:
     Example: ludory cluster status --address 10.0.0.4:6379
     """
 
-    address: Annotated[str, arg(metavar="ADDRESS")] = "auto"
+    address: Annotated[str, Arg(metavar="ADDRESS")] = "auto"
     """auto: the cluster that this machine belongs to; or HOST:PORT of its head."""
     json: Flag = False
     """Print one JSON object, for programs."""

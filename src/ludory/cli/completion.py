@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from tyro.conf import Positional
-
 from ludory import plugins
-from ludory.arguments import Option, describe
+from ludory.arguments import Option, Positional, describe
 from ludory.errors import LudoryError
 from ludory.plugins import LISTED
 
@@ -45,7 +43,7 @@ class _Options:
     """
 
     shell: Positional[Literal["bash", "zsh", "fish"]]
-    """The shell: bash, zsh or fish."""
+    """The shell."""
 
 
 class Completions(NamedTuple):
@@ -70,9 +68,6 @@ def run(argv: list[str]) -> int:
 
 
 def _places(verb: str) -> Iterator[Completions]:
-    if verb == "list":  # it reads its arguments by itself
-        yield Completions((verb,), [*LISTED, "--json", "--help"], {})
-        return
     try:
         command: Any = plugins.commands.load(verb)
     except LudoryError:  # a plugin that is broken; `ludory doctor` names it

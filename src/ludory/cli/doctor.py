@@ -106,7 +106,15 @@ def _told(error: Exception, needed: str | None) -> tuple[str, str]:
 
 
 def _python() -> Iterator[Finding]:
-    yield Finding("python", "ok", f"{platform.python_version()} in {sys.prefix}")
+    found = f"{platform.python_version()} in {sys.prefix}"
+    classifiers = metadata.metadata("ludory").get_all("Classifier") or []
+    tested = [
+        one.rpartition(" ")[2] for one in classifiers if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", one)
+    ]
+    if not tested or ".".join(platform.python_version_tuple()[:2]) in tested:
+        yield Finding("python", "ok", found)
+    else:
+        yield Finding("python", "warning", found, f"Ludory is tested with Python {', '.join(tested)}")
     yield Finding(
         "machine", "ok", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_system_notice()}"
     )
@@ -126,10 +134,22 @@ def _packages() -> Iterator[Finding]:
         name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
         if "extra ==" in requirement:
             continue
+        cure = f'type: pip install "{requirement}"'
         try:
-            yield Finding(name, "ok", metadata.version(name))
+            found = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield Finding(name, "problem", "not installed", f'type: pip install "{requirement}"')
+            yield Finding(name, "problem", "not installed", cure)
+            continue
+        bound = re.search(r">=\s*([\d.]+)", requirement)
+        if bound and _numbers(found) < _numbers(bound[1]):  # another package asked for an older one
+            yield Finding(name, "problem", f"{found} is too old", cure)
+        else:
+            yield Finding(name, "ok", found)
+
+
+def _numbers(version: str) -> list[int]:
+    """Such as [2, 13, 0] for 2.13.0+cpu."""
+    return [int(number) for number in re.findall(r"\d+", version.partition("+")[0])]
 
 
 def _extras() -> Iterator[Finding]:
@@ -137,9 +157,15 @@ def _extras() -> Iterator[Finding]:
     needed: dict[str, list[str]] = {}
     for requirement in metadata.requires("ludory") or ():
         if extra := re.search(r"extra == \W(\w[\w-]*)", requirement):
-            needed.setdefault(extra[1], []).append(re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0])
+            needed.setdefault(extra[1], []).append(requirement)
     installed = {package_of(one.name) for one in metadata.distributions() if one.name}
-    has = [extra for extra, names in needed.items() if all(package_of(name) in installed for name in names)]
+
+    def is_there(requirement: str) -> bool:
+        if others := re.match(r"ludory\[([^]]+)\]", requirement):  # extras made of extras
+            return all(map(is_there, (one for extra in others[1].split(",") for one in needed[extra.strip()])))
+        return package_of(re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]) in installed
+
+    has = [extra for extra, requirements in needed.items() if all(map(is_there, requirements))]
     lacks = ", ".join(sorted(set(needed) - set(has)))
     cure = "what each is for: docs/start.md" if lacks else ""
     yield Finding("extras", "ok", f"{', '.join(sorted(has)) or 'none'}{lacks and f'; not installed: {lacks}'}", cure)
@@ -160,7 +186,9 @@ def _plugins() -> Iterator[Finding]:
                 imported += 1
             except Exception as error:  # of a plugin's module, anything
                 broken.add((f"{registry.kind} {id} of {one.distribution}", str(error)))
-    if missing := {system for registry in registries for system in registry.missing.values()}:
+    # benchmarks are in a clone only, see `ludory bench`
+    whole = (registry for registry in registries if registry is not plugins.benchmarks)
+    if missing := {system for registry in whole for system in registry.missing.values()}:
         yield Finding("systems", "ok", f"not part of this installation: {', '.join(sorted(missing))}")
     for what, problem in sorted(broken):
         yield Finding("plugin", "warning", f"{what}: {problem}", "ask its authors, or uninstall it")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
-from ludory.arguments import as_typed
+from ludory.arguments import Positional, as_typed
 from ludory.cli.common import (
     EnvId,
     File,
@@ -17,10 +18,13 @@ from ludory.cli.common import (
     parse_options,
     run_job,
 )
+from ludory.errors import LudoryError
+from ludory.visible import visible
 
 JOBS = {
     "import-gru": ("hanabi:import_gru", "turn a checkpoint of HIKARU's PPO-GRU into one of Ludory"),
     "export-gru": ("hanabi:export_gru", "turn a checkpoint of Ludory into one of HIKARU's PPO-GRU"),
+    "live": ("hanabi:live", "an agent at tables of hanab.live: websocket messages in, websocket messages out"),
 }
 
 
@@ -60,6 +64,34 @@ class _Export(_Checkpoint):
 
     Example: ludory hanabi export-gru runs/gru.ludory
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Live(GameOptions):
+    """Read the messages that hanab.live sends over a websocket, one on each line, and print those that an agent answers.
+
+    A program that holds the connection, signs in and joins tables starts this command and passes lines both ways. Tables of variants and options with other rules are refused.
+
+    Example: ludory hanabi live hanabi/smartbot
+    """
+
+    agent: Positional[str]
+    """Id, id(option=1) or checkpoint."""
+
+
+def live(argv: list[str]) -> int:
+    """Answer every line of the standard input until it ends; returns the exit code."""
+    chosen = parse(_Live, argv, "hanabi live")
+    from ludory.agents.hanabi.live import LiveClient
+
+    client = LiveClient(chosen.agent, **parse_options(chosen.option))
+    for line in sys.stdin:
+        try:
+            for answer in client.answer(line.rstrip("\n")):
+                print(answer, flush=True)
+        except LudoryError as error:  # other tables go on
+            print(f"ludory: {visible(str(error))}", file=sys.stderr)
+    return 0
 
 
 def export_gru(argv: list[str]) -> int:

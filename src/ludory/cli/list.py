@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from ludory import plugins
 from ludory.agents.pretrained.cards import read_card
-from ludory.arguments import Option, scan
+from ludory.arguments import Arg
 from ludory.plugins import LISTED, Description
 from ludory.plugins.source import arguments_of
 from ludory.visible import visible
 
-HELP = f"""usage: ludory list [--json] [KIND]
-
-Show what is installed, plugins included.
-
-  KIND        {", ".join(LISTED)} (default: all)
-  --json      print one JSON object, for programs
-  -h, --help  show this page
-
-Example: ludory list games"""
-OPTIONS = [
-    Option("kind", (), Literal[tuple(LISTED)], None, True, False, False, True, None),
-    Option("json", ("--json",), bool, None, False, False, False, False, False),
-]
-"""Written down here: the library that reads them from a dataclass takes longer to import than all that is done here."""
+from .common.options import Flag
+from .common.parser import parse
 
 
-class _Listing:
-    """Show what is installed.
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Show what is installed, plugins included.
 
     Example: ludory list games
     """
 
+    kind: Annotated[Literal[tuple(LISTED)] | None, Arg("KIND", positional=True)] = None  # type: ignore[valid-type]
+    """What to show; none: all."""
+    json: Flag = False
+    """Print one JSON object, for programs."""
+
 
 def run(argv: list[str]) -> int:
     """Print ids, summaries and the packages that they come from; returns the exit code."""
-    found = scan(_Listing, argv, "ludory list", options=OPTIONS)
-    if found.wants_help:
-        print(HELP)
-        return 0
-    found.check()
-    kinds = found.words["kind"][0] if "kind" in found.words else list(LISTED)
-    if "json" in found.words:
+    chosen = parse(_Options, argv, "list")
+    kinds = [chosen.kind] if chosen.kind else list(LISTED)
+    if chosen.json:
         print(json.dumps({kind: _rows(kind) for kind in kinds} | {"broken": _broken(kinds)}, indent=2))
     else:
         print("\n\n".join(_table(kind) for kind in kinds))

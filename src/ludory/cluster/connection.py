@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from ludory.errors import LostWorkerError, PluginError
 
-from .placement import AUTO, LOCAL
-
 OBJECT_STORE = 256 << 20
 """Bytes of the object store of a cluster that is started here."""
 SECONDS = 5.0
@@ -161,3 +159,9 @@ def machines(address: str) -> tuple[list[ClusterMachine], str]:
     finally:
         if ours:
             ray.shutdown()
+
+
+LOCAL = "local"
+"""Address of a cluster of this machine alone, started for the job and stopped with it."""
+AUTO = "auto"
+"""Address of the cluster that this machine belongs to."""

@@ -62,5 +62,5 @@ class LostWork:
         if self._by_part[part] >= self._most:
             raise LostWorkerError(
                 f"{self._what} {part} lost {self._most} workers one after another, the last one with: {first}; it may need more memory than "
-                "a machine has: give smaller parts, or see the logs of Ray"
+                "a machine has: give smaller parts"
             ) from error

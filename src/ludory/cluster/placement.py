@@ -1,4 +1,4 @@
-"""`PlacedOn`: where a job runs, as a user asks for it; `open` connects to a cluster, or starts one on this machine."""
+"""`PlacedOn`: where the parts of a job run."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ludory.errors import OptionError
 
+from .connection import AUTO, LOCAL
 from .workers import Workers
 
-LOCAL = "local"
-"""Address of a cluster of this machine alone, started for the job and stopped with it."""
-AUTO = "auto"
-"""Address of the cluster that this machine belongs to."""
+if TYPE_CHECKING:
+    from .process_workers import ProcessWorkers
+    from .ray_workers import RayWorkers
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class PlacedOn:
     names the head of another one."""
     cores: int | None = None
     """Of a cluster that is started here; None: all."""
+    jobs: int = 0
+    """Processes of this machine, without Ray; 0: none."""
 
     def __post_init__(self) -> None:
         """Refuse wrong addresses.
@@ -40,21 +43,31 @@ class PlacedOn:
             raise OptionError(f"address {self.address!r}: must be local, auto or HOST:PORT, such as 10.0.0.4:6379")
         if not self.ray and self.address != LOCAL:
             raise OptionError(f"address {self.address!r} without Ray; add --ray, or leave the address out")
+        if self.jobs < 0:
+            raise OptionError(f"jobs={self.jobs}: must be a number of processes, or 0 for none")
+        if self.jobs and self.ray:
+            raise OptionError(f"jobs={self.jobs} beside Ray: leave out --jobs, or --ray")
 
     @contextmanager
     def open(self) -> Iterator[Workers | None]:
-        """The workers of the cluster, which is left, and stopped if it was started here, at the end; None without `ray`.
+        """The workers: those of a cluster, which is left, and stopped if it was started here, at the end, or processes; None: neither.
 
         Raises:
             PluginError: Ray is not installed.
             LostWorkerError: there is no such cluster.
         """
-        if not self.ray:
+        if not self.ray and not self.jobs:
             yield None
             return
-        from .ray_workers import RayWorkers
+        workers: RayWorkers | ProcessWorkers
+        if self.ray:
+            from .ray_workers import RayWorkers
 
-        workers = RayWorkers(self.address, self.cores)
+            workers = RayWorkers(self.address, self.cores)
+        else:
+            from .process_workers import ProcessWorkers
+
+            workers = ProcessWorkers(self.jobs)
         try:
             yield workers
         finally:

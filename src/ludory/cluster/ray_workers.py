@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,9 @@ import cloudpickle
 
 from ludory.errors import LostWorkerError
 
-from .connection import connected
+from .connection import LOCAL, connected
 from .failure import LostWork, lost_with, own_error
-from .placement import LOCAL
-from .workers import Actor, Lent, Pending, Workers
+from .workers import Actor, Lent, Pending, Workers, one_thread_each
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,7 +30,6 @@ MOST_BUNDLED = 1000
 """Tasks that are sent at once at most."""
 PATIENCE = 15.0
 """Seconds without a free machine after which the log says so."""
-ONE_THREAD = ("LUDORY_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +195,7 @@ class RayLent(Lent):
     """As `Lent`."""
 
     def __init__(self, ref: object) -> None:
-        self._ref = ref
+        self._ref: Any = ref
 
     def get(self) -> Any:
         import ray
@@ -240,9 +237,3 @@ def _run_alone(function: bytes, task: Any) -> Any:
     """Run one task in a worker; returns its result."""
     one_thread_each()
     return cloudpickle.loads(function)(task)
-
-
-def one_thread_each() -> None:
-    """One thread a worker: the cluster has one worker a core. Called before the libraries are imported that read it."""
-    for name in ONE_THREAD:
-        os.environ[name] = "1"

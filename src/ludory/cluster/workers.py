@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+ONE_THREAD = ("LUDORY_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Pending(Protocol):
@@ -152,3 +155,9 @@ class _Done(Pending, Generic[R]):
 
     def cancel(self) -> None:
         self._value = self._error = None
+
+
+def one_thread_each() -> None:
+    """In a worker: one thread, since there is one worker a core. Called before the libraries are imported that read it."""
+    for name in ONE_THREAD:
+        os.environ[name] = "1"

@@ -8,11 +8,12 @@ from ludory.lazy import published_by
 
 if TYPE_CHECKING:
     from .checks import Problem
-    from .columns import UNKNOWN_SEED, WEIGHT, Columns, concatenated, from_table, game_starts, taken, used_column
+    from .columns import START, UNKNOWN_SEED, WEIGHT, Columns, concatenated, from_table, game_starts, taken, used_column
     from .dataset import TrajectoryDataset
     from .formats.game_format import CheckedGames, GameFormat, StoredGames
     from .formats.json_records import Problems, Record, json_records
     from .header import ExtraColumn, TrajectoryHeader, header_of
+    from .recording.decision_recorder import EARNED
     from .replay import record_replay, write_replay
     from .shards import MANIFEST, metadata_texts, open_shard, read_manifest, read_rows, write_dataset
     from .split import SPLITS, in_split_by_number
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from .viewing.viewer import Viewer
 
 __all__ = [
+    "EARNED",
     "MANIFEST",
     "SPLITS",
+    "START",
     "UNKNOWN_SEED",
     "WEIGHT",
     "CheckedGames",

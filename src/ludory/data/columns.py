@@ -32,6 +32,8 @@ UNKNOWN_SEED = -1
 """In the column `seed` of games that cannot be dealt again."""
 WEIGHT = ExtraColumn("weight", "float32")
 """How much a decision counts in training."""
+START = ExtraColumn("start", "string")
+"""Reset options of the game as JSON, such as a deck; with them a game without a seed can be played again."""
 USED = "used"
 """Name of a column of H bool: whether another value of a head could have changed what happens; see `Engine.used`."""
 

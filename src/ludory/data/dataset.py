@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from ludory.checkpoints.hub import local_path
 from ludory.data.recording.search_columns import PREVIOUS
 from ludory.errors import DataError, OptionError
 from ludory.reading import read_json
@@ -37,7 +38,7 @@ class TrajectoryDataset:
     numbers are finite, and games are whole.
 
     Args:
-        path: folder or file.
+        path: folder or file, or hf://datasets/owner/name on the Hugging Face hub.
         split: which games to read; "all" for all of them.
         skip_bad: leave out games with a problem and list them in `skipped`, instead of refusing the set.
         split_ratio: fractions of train, val and test.
@@ -76,7 +77,7 @@ class TrajectoryDataset:
         remap_vocab: bool = False,
     ) -> None:
         check_split(split, split_ratio)
-        self.path = _as_dataset(Path(path), observation, remap_vocab)
+        self.path = _as_dataset(Path(local_path(path)), observation, remap_vocab)
         self.split, self.skipped = split, list[Problem]()
         header, self._files, counts = _files(self.path)
         self._shards: list[ShardIndex] = []
@@ -258,7 +259,7 @@ def _as_dataset(path: Path, observation: str | None = None, remap_vocab: bool = 
     """`path`, or the dataset that another format makes of it."""
     if (path / MANIFEST).exists() or not path.exists():
         return path
-    from .formats.known import foreign_dataset
+    from .formats.core import foreign_dataset
 
     return foreign_dataset(path, observation, remap_vocab)
 

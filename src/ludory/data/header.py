@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any, Literal, NamedTuple, get_args
 
-from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
-from ludory.envs.game import Game
+from ludory.envs import Game, GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.recorded_game import package_of, told_facts
 from ludory.errors import DataError
 from ludory.reading import shown

@@ -15,11 +15,12 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ludory.atomic import atomic_file
+from ludory.checkpoints.file_list import Files, as_json, from_json
 from ludory.errors import DataError, LudoryError, OptionError, OutputError
 from ludory.locks import lock, unlock
 from ludory.reading import read_json
 
-from .storage import Files, Sender, Store, Stored, as_json, bring, fetch, from_json, nothing_stored
+from .storage import Sender, Store, Stored, bring, fetch, nothing_stored
 
 CHECKPOINT = ".ludory"
 """Ending that names of checkpoints may be typed without."""

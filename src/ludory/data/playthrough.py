@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine
-from ludory.envs.parts import State
-from ludory.envs.seats.player import Memory, Player, memory_of_new_games
+from ludory.envs import Array, Engine, Game, Memory, Player, State, make_engine, memory_of_new_games
 from ludory.errors import OptionError
 
 ALL_SEATS = -1

@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine, make_game
-from ludory.envs.seats.player import Player
+from ludory.envs import Engine, Game, Player, make_engine, make_game
 from ludory.errors import IllegalActionError, ReplayError
 from ludory.reading import read_json, shown
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from time import time_ns
 from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_folder
+from ludory.checkpoints.file_list import LIST, Files, StoredFile, as_json, from_json
 from ludory.errors import DataError, OptionError, OutputError, PluginError
 from ludory.paths import path_inside
-from ludory.reading import parse_json, shown
+from ludory.reading import parse_json
 
-LIST = "ludory-files.json"
-"""The list of the files, in the store."""
 PROBE = "ludory-probe"
 """A file that is written to see whether a store takes files, and removed."""
 BUILT_IN = ("file", "s3", "gs")
@@ -32,7 +30,6 @@ SETTLED = 2_000_000_000
 """Nanoseconds: a file that had changed so shortly before it was read is read again by the next copy, since clocks of files are coarse."""
 HELD = 64 * 2**20
 """Bytes of new contents that are kept in memory while a folder is read; more are sent at once, before it is known to stand still."""
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Stored(NamedTuple):
@@ -44,39 +41,6 @@ class Stored(NamedTuple):
     """Of these, those that were not there before."""
     bytes: int
     """Of all files."""
-
-
-class StoredFile(NamedTuple):
-    """An entry of the list."""
-
-    size: int
-    sha256: str
-
-    def place(self, name: str) -> str:
-        """Its path in the store."""
-        return f"{name}@{self.sha256[:16]}"
-
-
-Files = dict[str, StoredFile]
-"""A list of files, by name."""
-
-
-def as_json(files: Files) -> dict[str, dict[str, Any]]:
-    """A list of files, to be written."""
-    return {name: one._asdict() for name, one in sorted(files.items())}
-
-
-def from_json(found: Mapping[str, Any]) -> Files:
-    """A list of files that was written.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is none.
-    """
-    files = {name: StoredFile(one["size"], one["sha256"]) for name, one in found.items()}
-    for name, one in files.items():
-        if type(one.size) is not int or not _SHA256.fullmatch(one.sha256):
-            raise ValueError(f"{name}: size {shown(one.size)}, SHA-256 {shown(one.sha256)}")
-    return files
 
 
 def is_store(url: str) -> bool:

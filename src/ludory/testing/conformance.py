@@ -6,10 +6,8 @@ from collections.abc import Callable, Container, Mapping
 from operator import attrgetter
 from typing import Literal
 
+from ludory.envs import Game, few_steps, make_engine
 from ludory.envs.engine.binding.plain_kernels import plain_rules
-from ludory.envs.engine.kernel_engine import few_steps
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine
 from ludory.errors import ConformanceError, OptionError
 
 from .kernels import interpreted_and_compiled as kernels
@@ -17,17 +15,13 @@ from .kernels import plain_games, simulator
 from .properties import (
     batches,
     copied_views,
-    copies,
     facts,
     gymnasium_views,
     hidden,
     masks,
-    observations,
     outcomes,
     pettingzoo_views,
     pictures,
-    redeal_frequencies,
-    seats,
     training,
 )
 from .trial import EngineMaker, Trial
@@ -46,19 +40,19 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "turns": outcomes.seats_take_turns,
     "rewards": outcomes.rewards_are_of_the_declared_kind,
     "finished games": outcomes.finished_games_are_frozen,
-    "eliminated seats": seats.seats_that_are_out_stay_out,
-    "waiting seats": seats.seats_that_wait_have_no_choice,
+    "eliminated seats": outcomes.seats_that_are_out_stay_out,
+    "waiting seats": outcomes.seats_that_wait_have_no_choice,
     "abilities": facts.what_the_engine_lacks_is_refused,
-    "observations": observations.observations_fit_their_spec,
-    "fresh arrays": observations.arrays_are_fresh,
+    "observations": facts.observations_fit_their_spec,
+    "fresh arrays": facts.arrays_are_fresh,
     "seeds repeat": batches.seeds_repeat,
     "seeds differ": batches.seeds_differ,
     "alone": batches.games_are_the_same_alone,
-    "clone": copies.clones_diverge_only_by_actions,
-    "gather": copies.gather_copies,
+    "clone": batches.clones_diverge_only_by_actions,
+    "gather": batches.gather_copies,
     "copies of engines": copied_views.copied_engines_continue,
     "copies of views": copied_views.copied_views_continue,
-    "save and restore": copies.restored_games_continue,
+    "save and restore": batches.restored_games_continue,
     "stepping rows": batches.games_can_be_stepped_apart,
     "resetting rows": batches.games_can_be_reset_apart,
     "legal actions": masks.legal_actions_can_be_played,
@@ -67,7 +61,7 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "critic": training.the_critic_sees_what_it_should,
     "given arrays": batches.play_fills_given_arrays,
     "kernels": kernels.kernels_stay_in_their_row,
-    "state bounds": copies.states_stay_within_their_bounds,
+    "state bounds": batches.states_stay_within_their_bounds,
     "Gymnasium env": gymnasium_views.gymnasium_env_agrees,
     "Gymnasium vector": gymnasium_views.gymnasium_vector_agrees,
     "PettingZoo AEC": pettingzoo_views.pettingzoo_aec_agrees,
@@ -77,7 +71,7 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "CUDA simulator": simulator.cuda_simulator_agrees,
     "hidden information": hidden.hidden_information_stays_hidden,
     "redeal": hidden.redeal_draws_what_is_hidden,
-    "redeal frequencies": redeal_frequencies.redeal_draws_as_often_as_fresh_deals,
+    "redeal frequencies": hidden.redeal_draws_as_often_as_fresh_deals,
 }
 
 NEEDS: Mapping[str, tuple[str, str]] = {

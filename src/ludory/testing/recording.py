@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.facts import GameFacts
-from ludory.envs.parts import State
+from ludory.envs import Engine, GameFacts, State
 from ludory.errors import ConformanceError
 
 from .random_moves import RandomMoves, head_parts

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.facts import GameFacts
+from ludory.envs import Engine, GameFacts
 
 from .random_moves import random_moves
 from .recording import Array, Recording, to_numpy
@@ -73,10 +72,13 @@ class ScriptedPlayer:
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: None) -> Array:
         """The next recorded move in each of `rows`, or a random one."""
+        moves = [next(self._moves[row], None) for row in rows]
+        known = [move for move in moves if move is not None]
+        if len(known) == len(moves):
+            return np.stack(known)
         masks = to_numpy(engine.legal())[rows]
-        mine = masks[:, seat] if masks.ndim == 3 else masks
-        drawn = random_moves(mine, self._facts, self._generator)
-        return np.stack([next(self._moves[row], move) for row, move in zip(rows, drawn, strict=True)])
+        drawn = random_moves(masks[:, seat] if masks.ndim == 3 else masks, self._facts, self._generator)
+        return np.stack([other if move is None else move for move, other in zip(moves, drawn, strict=True)])
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: None) -> None:
         """Does nothing."""

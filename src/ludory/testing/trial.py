@@ -10,10 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.facts import GameFacts
-from ludory.envs.game import Game
+from ludory.envs import Engine, Game, GameFacts, KernelEngine
 from ludory.errors import ConformanceError
 
 from .recording import Recording, record

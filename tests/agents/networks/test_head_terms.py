@@ -14,7 +14,7 @@ from ludory.agents.networks.layers.distribution import MaskedHeads
 SIZES = (5, 1, 9, 2)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**31),
     spread=st.sampled_from([0.5, 20.0]),

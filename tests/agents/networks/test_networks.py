@@ -18,9 +18,7 @@ from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.agents.networks.layers.packed_linear import PackedLinear, unpack
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 70), st.integers(1, 33), st.sampled_from([0, 1, 40, 256, 300]), st.integers(0, 1000))
-def test_packed_linear_is_a_linear_layer_on_the_unpacked_bits(size, width, rows, seed):
+def compare_with_a_linear_layer(size: int, width: int, rows: int, seed: int) -> None:
     torch.manual_seed(seed)
     bits = torch.rand(rows, size) < 0.3
     packed = torch.from_numpy(np.packbits(bits.numpy(), axis=1))
@@ -33,6 +31,19 @@ def test_packed_linear_is_a_linear_layer_on_the_unpacked_bits(size, width, rows,
     torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 33), st.sampled_from([0, 1, 40, 256, 300]), st.integers(0, 1000))
+def test_packed_linear_is_a_linear_layer_on_the_unpacked_bits(size, width, rows, seed):
+    compare_with_a_linear_layer(size, width, rows, seed)
+
+
+@pytest.mark.plain
+def test_packed_linear_is_a_linear_layer_in_plain_python():
+    compare_with_a_linear_layer(29, 3, 257, 0)
+
+
+@pytest.mark.slow
 def test_packed_linear_gives_the_same_in_parts_on_threads(monkeypatch):
     torch.manual_seed(0)
     packed = torch.randint(0, 256, (2000, 9), dtype=torch.uint8)

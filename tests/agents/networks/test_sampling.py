@@ -23,7 +23,7 @@ def legal(rows: int, generator: torch.Generator) -> torch.Tensor:
     return mask
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**31), spread=st.sampled_from([0.0, 1.0, 30.0]))
 def test_log_probabilities_are_those_of_the_distribution(seed: int, spread: float) -> None:
     generator = torch.Generator().manual_seed(seed)

@@ -8,7 +8,7 @@ from support.text_games.sokoban import text_episodes, traces
 
 from ludory.agents.make import make_agent
 from ludory.agents.puzzles.sokoban_search import UNSOLVED, PushSearch, plan_lengths, shortest_moves
-from ludory.agents.puzzles.sokoban_solver import after
+from ludory.agents.puzzles.solvers import after
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.sokoban.levels import combined
 from ludory.errors import OptionError

@@ -9,8 +9,7 @@ import pytest
 
 from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Draw
-from ludory.agents.search.paired import PairedReturns
-from ludory.agents.search.rollouts import RolloutSearch
+from ludory.agents.search.rollouts import PairedReturns, RolloutSearch
 from ludory.envs.make import make_game
 
 LEGAL = np.arange(3, 13)

@@ -10,8 +10,7 @@ from games.nim import matching, nim
 
 from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.make import make_agent
-from ludory.agents.search.paired import PairedReturns
-from ludory.agents.search.rollouts import SearchDecision
+from ludory.agents.search.rollouts import PairedReturns, SearchDecision
 from ludory.agents.search.sparta import Sparta
 from ludory.agents.seat import Seat, SeatMove, SeatNotes
 from ludory.envs.engine.kernel_engine import KernelEngine

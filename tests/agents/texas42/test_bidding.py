@@ -13,7 +13,6 @@ import ludory
 from ludory.agents.evaluation.intervals import wilson
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.bidder import bid_of
-from ludory.agents.texas42.bidding.convergence import convergence
 from ludory.agents.texas42.bidding.fitted_make_probability import (
     calibrated,
     calibration_json,
@@ -21,7 +20,7 @@ from ludory.agents.texas42.bidding.fitted_make_probability import (
     shipped,
 )
 from ludory.agents.texas42.bidding.hand_cues import NAMES, cues
-from ludory.agents.texas42.bidding.make_probability import BIDS, double_dummy, of_points, rollout
+from ludory.agents.texas42.bidding.make_probability import BIDS, convergence, double_dummy, of_points, rollout
 from ludory.agents.texas42.play.choice import Averager, question_of
 from ludory.agents.texas42.play.rollout import deals_around, play_out
 from ludory.agents.texas42.play.tricks import hand_lines
@@ -198,7 +197,7 @@ def test_a_lost_hand_is_shown_trick_by_trick():
 def test_files_of_chances(tmp_path):
     import pyarrow.parquet as pq
 
-    from ludory.algorithms.texas42.data.bids import chances_of, make_bids
+    from ludory.algorithms.texas42.data.shards import chances_of, make_bids
     from ludory.data.formats.texas42.bid_tables import BidName, read_bids
 
     name = BidName(905, "double_dummy", 3, 10, 0)

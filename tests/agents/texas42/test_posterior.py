@@ -138,6 +138,7 @@ def test_weighting_is_active_and_belongs_to_one_decision():
     assert (equal.q == value.q).all(), "the same worlds, weighed otherwise"
 
 
+@pytest.mark.slow
 def test_weights_are_normalised_over_all_batches():
     state, question = position(16)
     rules = Posterior(tau=3.0)

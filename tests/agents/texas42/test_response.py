@@ -9,10 +9,10 @@ import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
 from ludory.agents.texas42.bidding.hand_cues import features_of
-from ludory.agents.texas42.play.belief import AS_BELIEVED, Trust, WorldPlay, believed_worlds
 from ludory.agents.texas42.play.choice import question_of
 from ludory.agents.texas42.play.fast_policy import FILE, LEVELS, OF_PIMC, SCALE, read_weights
 from ludory.agents.texas42.play.play_outs import describe_rows
+from ludory.agents.texas42.play.response import AS_BELIEVED, Trust, WorldPlay, believed_worlds
 from ludory.agents.texas42.play.tile_features import FEATURE_NAMES, FEATURES
 from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.envs.make import make_game

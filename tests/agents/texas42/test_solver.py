@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from support.golden_texas42 import load
 
-from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions, positions_of
-from ludory.agents.texas42.solver.tile_renumbering import strength_of
+from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions, positions_of, strength_of
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_play
 from ludory.envs.texas42.tiles import COUNT, FOLLOW, HIGH, LED, LOW, RANK, mask_of, tiles_of

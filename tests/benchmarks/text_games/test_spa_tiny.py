@@ -1,4 +1,4 @@
-"""`ludory spa tiny`: the same command for all three puzzles, with random play and the optimum in its table."""
+"""`ludory bench spa-tiny`: the same command for all three puzzles, with random play and the optimum in its table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ludory.algorithms.world_model import tiny
+from ludory.benchmarks.text_games import tiny_run as tiny
 from ludory.benchmarks.text_games.spa_tiny import result_name, run
 from ludory.errors import OptionError
 
@@ -20,7 +20,7 @@ SIZES = "--seeds 1 --ablations states --arms direct spa --batches 1 --groups 4 -
 def small(monkeypatch):
     """A smaller model, which has not learnt the form of replies, and data of random moves."""
     model, generate = tiny.new_model, tiny.generate
-    monkeypatch.setattr(tiny, "new_model", lambda config, seed: model(config, seed, hidden=16, layers=1, heads=2))
+    monkeypatch.setattr(tiny, "new_model", lambda text, seed: model(text, seed, hidden=16, layers=1, heads=2))
     monkeypatch.setattr(tiny, "learn_form", lambda *arguments, **named: 0.0)
     monkeypatch.setattr(
         tiny,

@@ -67,9 +67,9 @@ PLAY = """
 import json, prize_game
 from ludory.envs.engine.kernel_engine import KernelEngine
 
-engine = KernelEngine(prize_game.GAME, 1, seed=1)
+engine = KernelEngine(prize_game.GAME, 2, seed=1)  # the legal move of a single game is checked without a kernel
 engine.reset()
-engine.step([1])
+engine.step([1, 1])
 kernels = (engine._bound.reset_rows, engine._bound.step_rows, engine._bound.first_illegal)
 misses = sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels)
 print(json.dumps({"reward": float(engine.rewards[0, 0]), "compiled": misses}))

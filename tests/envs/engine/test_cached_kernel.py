@@ -48,13 +48,15 @@ print(json.dumps([caller.total(3), sum(caller.total.stats.cache_misses.values())
 
 @pytest.fixture
 def call(tmp_path):
-    """Calls `total(3)` in a new process, after writing the file that it calls: (result, times compiled)."""
-    (tmp_path / "caller.py").write_text(CALLER)
+    """Calls `total(3)` in a new process, after writing its file and the one that it calls: (result, times compiled)."""
 
-    def in_a_new_process(callee):
-        (tmp_path / "callee.py").write_text(callee)
-        where = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-        paths = {"PYTHONPATH": where, "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    def in_a_new_process(callee, folder=".", caller=CALLER):
+        place = tmp_path / folder
+        place.mkdir(exist_ok=True)
+        (place / "caller.py").write_text(caller)
+        (place / "callee.py").write_text(callee)
+        where = f"{place}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+        paths = {"PYTHONPATH": where, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run([sys.executable, "-c", CALL], env=os.environ | paths, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return tuple(json.loads(done.stdout))
@@ -73,14 +75,19 @@ def test_an_edited_callee_is_seen_and_unchanged_code_is_loaded(call):
 
 
 @pytest.mark.slow
-def test_numbas_own_key_would_run_the_old_code(call, tmp_path):
+def test_equal_files_of_two_folders_share_their_code(call):
+    assert call(CALLEE, "one") == (8, 1)
+    assert call(CALLEE, "two") == (8, 0)
+
+
+@pytest.mark.slow
+def test_numbas_own_key_would_run_the_old_code(call):
     """Why there is a `cached_kernel`: when this fails, Numba has learnt it and the decorator can go."""
     numbas = CALLER.replace(
         "from ludory.envs.engine.binding.cached_kernel import cached_kernel", "from numba import njit"
-    )
-    (tmp_path / "caller.py").write_text(numbas.replace("@cached_kernel(", "@njit(cache=True, "))
-    assert call(CALLEE) == (8, 1)
-    assert call(CALLEE.replace("a + b", "a - b")) == (8, 0)
+    ).replace("@cached_kernel(", "@njit(cache=True, ")
+    assert call(CALLEE, caller=numbas) == (8, 1)
+    assert call(CALLEE.replace("a + b", "a - b"), caller=numbas) == (8, 0)
 
 
 def test_the_learners_kernels_have_it():

@@ -70,7 +70,7 @@ def test_training_writes_compiled_code_to_the_cache_folder_and_nothing_to_the_pa
     kept = [Path(name).name for name in files(tmp_path / "cache") if name.endswith(".nbi")]
     for function in (
         "sampling.draw",
-        "kernels.adam_step",
+        "kernels.update",
         "sokoban_search._fewest_actions_of_all",
         "of_fields_step_rows",
     ):

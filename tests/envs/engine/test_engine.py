@@ -9,6 +9,7 @@ import pytest
 from games import nim as games
 
 from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.parallel import PART_SECONDS, RETRY, Pace
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.hanabi import make_game
 from ludory.errors import IllegalActionError, NotResetError, OptionError
@@ -338,11 +339,9 @@ def test_an_array_of_another_form_is_refused_as_out(engine):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
-def test_threads_play_the_same_games(packed):
+def test_threads_play_the_same_games(packed, monkeypatch):
     one, two = (KernelEngine(TINY, 3000, seed=1, threads=threads) for threads in (1, 2))
-    two._row_seconds = dict.fromkeys(
-        ("step_rows", "play_rows", "_play_packed_rows", "reset_rows"), 1e-5
-    )  # dear enough to be split
+    monkeypatch.setattr(Pace, "next_is_split", lambda pace, count: True)
     one.reset()
     two.reset()
     turn = None
@@ -353,6 +352,27 @@ def test_threads_play_the_same_games(packed):
         assert (turn.masks == one.legal()).all()
         assert (turn.observations == one.observe(packed=packed)).all()
         assert (two.rewards == one.rewards).all()
+
+
+@pytest.mark.parametrize(
+    ("alone", "split", "better"), [(1e-6, 6e-7, True), (1e-6, 1.1e-6, False)], ids=["two win", "one wins"]
+)
+def test_the_faster_of_one_thread_and_several_is_taken_and_the_other_tried_now_and_then(alone, split, better):
+    pace, chosen = Pace(), []
+    for _ in range(8 * RETRY):
+        chosen.append(pace.next_is_split(4096))
+        pace.note(chosen[-1], split if chosen[-1] else alone)
+    assert chosen[:4] == [False, False, True, True], "the first call compiles, the first one in threads starts them"
+    tried = [number for number, one in enumerate(chosen[4:], 5) if one != better]
+    assert tried[0] <= RETRY + 5
+    assert np.diff(tried).tolist() == [2 * RETRY, 4 * RETRY], "each time it is left alone for longer"
+
+
+def test_little_work_is_never_split():
+    pace = Pace()
+    for _ in range(5):
+        assert not pace.next_is_split(1000)
+        pace.note(False, PART_SECONDS / 1000)
 
 
 def test_an_illegal_action_to_play_changes_nothing(engine):

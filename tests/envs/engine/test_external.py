@@ -8,7 +8,7 @@ from games.external import DIE, RelayEngine, guess, relay, tic_tac_toe
 
 import ludory
 from ludory.agents.evaluation.record import record
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data import TrajectoryDataset
 from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.facts import GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.game import Game

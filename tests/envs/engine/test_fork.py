@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 import torch
 from games.nim import nim
+from support.windows.unix import needs_unix
 from torch.utils.data import DataLoader, Dataset
 
 from ludory.envs.engine import parallel
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.views.gymnasium_env import GameEnv
 
+pytestmark = needs_unix("Windows forks no processes")
 LARGE = 2 * parallel.ROWS_PER_THREAD
 PATIENCE = 30
 """Seconds after which a child counts as hung."""

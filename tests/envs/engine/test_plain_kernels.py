@@ -118,7 +118,7 @@ def test_few_games_are_compiled_when_they_have_been_played_in_plain_python_for_a
         engine = make_engine("KuhnPoker-v0", seed=4, threads=1)
         for _ in range(2):
             engine.reset()
-    assert engine._bound.reset_rows.compiled == (patience < 1)
+    assert isinstance(engine._bound.reset_rows, plain_kernels.PlainUntilCompiled) == (patience > 1)
     assert bool(list(empty_cache.rglob("*reset_rows*.nbi"))) == (patience < 1)
     assert ("compiling this game's kernels, once" in capfd.readouterr().err) == (patience < 1)
 

@@ -245,7 +245,7 @@ def test_a_long_walk_is_truncated_and_the_edge_holds():
 WORDS = [{}, {"spaced": True, "symbols": {"ice": ".", "player": "A", "hole": "~"}}]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(0, 8), st.sampled_from(WORDS), st.sampled_from(sorted(STYLES)))
 def test_texts_invert(seed, cell, options, style):
     words = vocabulary(**options)

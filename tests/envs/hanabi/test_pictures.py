@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.storage import new_records, views
 from ludory.envs.hanabi import make_game
-from ludory.envs.hanabi.pictures.marks import SYMBOLS
-from ludory.envs.hanabi.pictures.svg import draw_svg
+from ludory.envs.hanabi.pictures.svg import SYMBOLS, draw_svg
 from ludory.envs.hanabi.pictures.text import draw_text
 from ludory.envs.hanabi.state import COLOR_KNOWN, RANK_KNOWN
 from ludory.envs.hanabi.variants import HanabiOptions
@@ -63,7 +62,7 @@ def variants() -> st.SearchStrategy[dict[str, Any]]:
 
 @PICTURES
 @given(numbers=variants(), seed=st.integers(0, 2**32), seat=st.integers(0, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_own_cards_and_the_order_of_the_deck_change_nothing(
     draw: Callable[..., str], numbers: dict[str, Any], seed: int, seat: int
 ) -> None:
@@ -79,7 +78,7 @@ def test_own_cards_and_the_order_of_the_deck_change_nothing(
 
 @PICTURES
 @given(numbers=variants(), seed=st.integers(0, 2**32))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_every_seat_sees_the_cards_of_the_others(draw: Callable[..., str], numbers: dict[str, Any], seed: int) -> None:
     options = HanabiOptions(**numbers)
     state = deal(options, np.random.default_rng(seed))
@@ -118,7 +117,7 @@ def small_game() -> list[KernelEngine]:
 
 
 @given(numbers=variants(), seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_text_fits_into_80_columns(numbers: dict[str, Any], seed: int) -> None:
     options = HanabiOptions(**numbers)
     state = deal(options, np.random.default_rng(seed))

@@ -76,7 +76,7 @@ def variants(draw) -> HanabiOptions:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(variants(), st.integers(0, 2**32 - 1), st.sampled_from(["random", "cautious", "clever"]))
 def test_any_variant_is_played_as_the_plain_rules_say(options, seed, style):
     game, random = make_game(**asdict(options)), Random(seed)

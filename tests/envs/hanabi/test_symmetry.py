@@ -28,7 +28,7 @@ def pair(request):
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**31))
 def test_the_renamed_game_is_seen_under_the_new_names(pair, seed):
     game, (plain, renamed) = pair

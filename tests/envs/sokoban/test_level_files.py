@@ -31,6 +31,20 @@ def drawn(codes: np.ndarray) -> str:
     return level_text(codes, "", "xsb").rstrip("\n")
 
 
+def test_bytes_that_are_no_utf8_change_a_title_or_are_refused(tmp_path: Path) -> None:
+    text = f"; 0\n{ROOM}\n\n; 1\n{ROOM}\n".encode()
+    titles = set()
+    for at in range(len(text) + 1):
+        file = file_of(tmp_path, text[:at] + b"\xff\xfe" + text[at:])
+        try:
+            levels = read_levels(file).levels
+        except DataError:
+            continue
+        assert [drawn(level.codes) for level in levels] == [ROOM, ROOM]
+        titles |= {level.title for level in levels}
+    assert {"0", "1", "\xff\xfe1"} <= titles
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -199,7 +213,7 @@ def levels(draw) -> Level:
 
 
 @pytest.mark.parametrize("form", ["xsb", "rle", "boxoban"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(levels(), min_size=1, max_size=4))
 def test_levels_are_read_as_they_were_written(tmp_path_factory, form, written):
     read = read_levels(file_of(tmp_path_factory.mktemp("levels"), levels_text(written, form))).levels

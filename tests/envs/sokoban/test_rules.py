@@ -157,7 +157,7 @@ def test_dead_boxes_are_those_that_no_search_brings_home():
     assert not (marked & ~unsolvable).any()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.lists(st.integers(0, 8), min_size=1, max_size=40))
 def test_what_holds_in_every_game(seed, actions):
     game = make_game("SokobanLarge-v0", actions="move9")

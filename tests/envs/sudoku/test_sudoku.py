@@ -298,7 +298,7 @@ def test_each_style_is_written_as_specified():
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([4, 9]), st.integers(0, 10_000), st.integers(1, 15), st.sampled_from(sorted(STYLES)))
 def test_texts_invert(size, seed, blanks, style):
     puzzle = SudokuRooms(size, blanks, unique=False).draw(np.array([seed]))["puzzle"][0]

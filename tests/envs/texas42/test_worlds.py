@@ -14,9 +14,9 @@ from support.golden_texas42 import load
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_hand
+from ludory.envs.texas42.redeal import count_worlds, groups_of
 from ludory.envs.texas42.state import DECLARE_0, ONE_MARK, PASS, PLUNGE, SPLASH
 from ludory.envs.texas42.tiles import DOUBLE_TILES, FOLLOW, mask_of, tiles_of
-from ludory.envs.texas42.ways import count_worlds, groups_of
 from ludory.envs.texas42.worlds import Knowledge, Worlds, knowledge
 from ludory.errors import OptionError
 from ludory.testing.kernels.interpreted import interpreted
@@ -152,7 +152,7 @@ def small_knowledge(draw):
 
 @pytest.mark.slow
 @given(small_knowledge())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_worlds_are_those_of_brute_force(known):
     expected = brute_force(known)
     worlds = Worlds(known)

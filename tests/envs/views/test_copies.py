@@ -21,6 +21,8 @@ from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.parts import Look
 from ludory.envs.views.gymnasium_vector import make_vector_env
+from ludory.envs.views.pettingzoo_aec import make_aec
+from ludory.envs.views.pettingzoo_parallel import make_parallel
 from ludory.envs.views.sb3 import to_sb3
 from ludory.errors import OptionError
 
@@ -80,6 +82,23 @@ def test_a_copied_environment_that_was_not_started_starts(copied):
     env = copied(gym.make("HanabiTiny2P-v0").unwrapped)
     observation, _ = env.reset(seed=1)
     assert (observation == gym.make("HanabiTiny2P-v0").reset(seed=1)[0]).all()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("game", "make"), [("Arena2P-v0", make_aec), ("Arena2P-v0", make_parallel), ("KuhnPoker-v0", make_aec)]
+)
+def test_steps_of_a_copy_leave_the_agents_of_the_original_where_they_are(game, make, copied):
+    env = make(game)
+    env.reset(seed=1)
+    before = env.state().copy()
+    other = copied(env)
+    for _ in range(2):
+        space = env.action_space(env.possible_agents[0])
+        actions = {agent: np.zeros(space.shape, np.int64) for agent in env.agents}
+        other.step(actions if make is make_parallel else actions[other.agent_selection])
+    assert (other.state() != before).any()
+    assert (env.state() == before).all()
 
 
 def _first_observation(env, pipe):

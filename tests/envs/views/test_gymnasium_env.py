@@ -332,7 +332,7 @@ def test_a_simultaneous_game_with_two_heads() -> None:
         env.step([0])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**62), actions=st.lists(st.integers(-2, 8), min_size=1, max_size=60))
 def test_whatever_is_played_the_rewards_sum_to_the_returns(seed: int, actions: list[int]) -> None:
     env = GameEnv(games.nim(players=3), seats=1, others=FirstLegal())

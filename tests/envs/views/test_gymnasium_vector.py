@@ -311,7 +311,7 @@ def test_a_sequential_game_with_two_heads() -> None:
     assert env.action_space.contains(np.array([[2, 1], [0, 0]]))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**62),
     mode=st.sampled_from([AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]),

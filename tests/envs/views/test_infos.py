@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -13,6 +17,7 @@ from ludory.envs.engine.kernel_engine import few_steps
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.parts import FactNames
 from ludory.envs.seats.table import first_legal
+from ludory.envs.views.common import public_facts
 from ludory.envs.views.gymnasium_env import make_env
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_aec import make_aec
@@ -122,6 +127,20 @@ def test_agents_keep_their_masks_where_a_wrapper_takes_the_observation_alone(mak
         assert not whole.legal().all()
 
 
+@pytest.mark.plain
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda info: pickle.loads(pickle.dumps(info))])
+def test_no_key_of_an_agents_info_is_one_of_its_observation_but_the_mask_is_found(copied: Any) -> None:
+    """TorchRL's `PettingZooWrapper` takes keys of info that the observation has, too, for entries of its specification, and has none."""
+    seen, infos = make_parallel("ConnectFour-v0").reset(seed=1)
+    for agent in seen:
+        info, mask = copied(infos[agent]), seen[agent]["action_mask"]
+        assert not set(info) & set(seen[agent])
+        assert "action_mask" in info
+        assert (info["action_mask"] == mask).all()
+        assert (info.get("action_mask") == mask).all()
+        assert info.get("nothing", 5) == 5
+
+
 def test_batches_tell_returns_and_illegal_actions_in_every_step() -> None:
     with few_steps():
         env = GameVectorEnv(make_game("HanabiTiny2P-v0"), 3)
@@ -157,3 +176,24 @@ def test_fact_names_number_words_and_refuses_others() -> None:
     assert np.array_equal(FactNames(("red", "blue"), 3).numbers(["blue", None]), [1, -1, -1])
     with pytest.raises(PluginError, match="is 'green'; must be one of 'red', 'blue'"):
         FactNames(("red", "blue")).numbers("green")
+
+
+class Level(IntEnum):
+    HIGH = 2
+
+
+def test_facts_are_numbers_of_any_kind_and_no_words():
+    told = {
+        "words": ["north"],
+        "word": "north",
+        "none": None,
+        "level": Level.HIGH,
+        "real": np.float32(0.5),
+        "list": [1, 2],
+    }
+    plain = make_game("TicTacToe-v0")
+    game = replace(plain, look=replace(plain.look, info=lambda state, row: told))
+    found = public_facts(game, make_engine(plain).state, 0)
+    assert list(found) == ["level", "real", "list"]
+    assert found["list"].tolist() == [1, 2]
+    assert told["list"] == [1, 2], "what a game keeps is not changed"

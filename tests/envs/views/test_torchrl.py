@@ -7,8 +7,11 @@ import torch
 
 pytest.importorskip("torchrl", reason="TorchRL is not installed; type: pip install 'ludory[torchrl]'")
 
+from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 from torchrl.envs.utils import check_env_specs
 
+from ludory.envs.views.pettingzoo_aec import make_aec
+from ludory.envs.views.pettingzoo_parallel import make_parallel
 from ludory.envs.views.torchrl import make_torchrl
 
 
@@ -43,3 +46,11 @@ def test_finished_games_are_reset_alone():
         assert (step["next", "observation"][~ended] == after["observation"][~ended]).all()
         assert not after["done"].any()
         state = after
+
+
+@pytest.mark.parametrize(("make", "game"), [(make_aec, "TicTacToe-v0"), (make_parallel, "KuhnPoker-v0")])
+def test_torchrls_own_wrapper_of_agents_plays_whole_games(make, game):
+    steps = PettingZooWrapper(make(game), use_mask=make is make_aec, return_state=True).rollout(1000)
+    assert steps["next", "done"][-1].any()
+    group = "player_0" if make is make_aec else "player"
+    assert steps[group, "action_mask"].any(-1).all()

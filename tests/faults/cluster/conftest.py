@@ -10,8 +10,10 @@ import cloudpickle
 import pytest
 from faults.cluster import parts
 
+from ludory.benchmarks.faults.two_nodes import TwoNodes
+from ludory.cluster.placement import PlacedOn
 from ludory.cluster.ray_workers import RayWorkers
-from ludory.cluster.two_nodes import TwoNodes
+from ludory.cluster.workers import InProcess, Workers
 
 REQUIRED = os.environ.get("LUDORY_REQUIRE_RAY") == "1"
 cloudpickle.register_pickle_by_value(parts)  # workers do not find the folder of the tests
@@ -34,10 +36,25 @@ def ray_workers(two_nodes: TwoNodes) -> RayWorkers:
     return two_nodes.workers
 
 
+@pytest.fixture(params=["in process", "processes", "ray"])
+def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    """Workers of each kind."""
+    if request.param == "processes":
+        with PlacedOn(jobs=2).open() as processes:
+            assert processes is not None
+            yield processes
+    else:
+        yield InProcess() if request.param == "in process" else request.getfixturevalue("ray_workers")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Results of workers are compared with those of this process, which has to compile what they do."""
     for item in items:
-        parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
-        on_ray = any(value == "ray" for value in parameters if isinstance(value, str))
-        if on_ray or "two_nodes" in getattr(item, "fixturenames", ()):
+        place = getattr(getattr(item, "callspec", None), "params", {}).get("workers")
+        if place == "processes" and "test_workers" not in item.nodeid:
+            item.add_marker("slow")
+        on_ray = place == "ray" or "two_nodes" in getattr(item, "fixturenames", ())
+        if on_ray:
+            item.add_marker("ray")
+        if on_ray or place == "processes":
             item.add_marker("optimised")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from ludory.errors import OptionError
@@ -25,6 +26,15 @@ def refuse(number: int) -> int:
 
 def die(number: int) -> int:
     os.kill(os.getpid(), 9)
+    return number
+
+
+def die_once(task: tuple[Path, int]) -> int:
+    """A task that ends its worker when it is tried first."""
+    tried, number = task
+    if not tried.exists():
+        tried.touch()
+        die(number)
     return number
 
 

@@ -14,20 +14,14 @@ import pytest
 import ludory
 from ludory.agents.evaluation.cross_play import cross_play
 from ludory.agents.evaluation.record import record
+from ludory.benchmarks.faults.two_nodes import Killer, TwoNodes
 from ludory.cli import main
 from ludory.cluster.placement import PlacedOn
-from ludory.cluster.two_nodes import Killer, TwoNodes
-from ludory.cluster.workers import InProcess, Workers
+from ludory.cluster.workers import Workers
 
 GAME = "HanabiTiny2P-v0"
 AGENTS = ("random", "hanabi/iggi")
 GOLDEN = Path(__file__).parents[2] / "golden" / "pokemon"
-
-
-@pytest.fixture(params=["in process", "ray"])
-def workers(request: pytest.FixtureRequest) -> Workers:
-    found: Workers = InProcess() if request.param == "in process" else request.getfixturevalue("ray_workers")
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -86,14 +80,23 @@ def test_kills_of_workers_and_nodes_lose_nothing(two_nodes: TwoNodes, tmp_path: 
     assert files(tmp_path / "here") == files(tmp_path / "there")
 
 
+@pytest.mark.slow
+def test_the_commands_take_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands_are_those_of_one_process(["--jobs", "2"], tmp_path, capsys)
+
+
 def test_the_commands_take_ray(two_nodes: TwoNodes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands_are_those_of_one_process(["--ray"], tmp_path, capsys)
+
+
+def commands_are_those_of_one_process(elsewhere: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["eval", *AGENTS, "--game", GAME, "--games", "80", "--block", "20", "--json"]
     found = []
-    for more in ([], ["--ray"]):
+    for more in ([], elsewhere):
         assert main([*command, *more]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert found[0] == found[1]
-    for more in ([], ["--ray"]):
+    for more in ([], elsewhere):
         folder = tmp_path / ("there" if more else "here")
         assert main(["record", *AGENTS, "--game", GAME, "--games", "20", "--out", str(folder), *more]) == 0
     assert files(tmp_path / "here") == files(tmp_path / "there")

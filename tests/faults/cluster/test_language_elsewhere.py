@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ludory.benchmarks.faults.two_nodes import Killer, TwoNodes
 from ludory.cli import main
-from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.errors import DataError
 
 pytest.importorskip("transformers")

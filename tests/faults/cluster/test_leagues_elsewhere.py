@@ -21,8 +21,9 @@ from ludory.benchmarks.arena.league_run import OPTIONS, RESULT
 from ludory.benchmarks.arena.league_run import main as played_run
 from ludory.benchmarks.faults import outcomes
 from ludory.benchmarks.faults.clusters import expected_matches, found_matches
+from ludory.benchmarks.faults.two_nodes import Killer, TwoNodes
 from ludory.cli import main
-from ludory.cluster.two_nodes import Killer, TwoNodes
+from ludory.cluster.ray_workers import RayWorkers
 from ludory.cluster.workers import InProcess, Workers
 from ludory.errors import CheckpointError, OptionError
 
@@ -70,19 +71,13 @@ def assert_every_match_counted_once(folder: Path) -> None:
     assert not [event for event in events if event.type == "refused"]
 
 
-@pytest.fixture(params=["in process", "ray"])
-def workers(request: pytest.FixtureRequest) -> Workers:
-    found: Workers = InProcess() if request.param == "in process" else request.getfixturevalue("ray_workers")
-    return found
-
-
 @pytest.mark.slow
 def test_turns_at_workers_give_the_log_of_one_process(
     workers: Workers, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Also the hashes of all weights and checkpoints, and while workers are killed; it goes on in the other place after a stop."""
     logs = []
-    if not isinstance(workers, InProcess):
+    if isinstance(workers, RayWorkers):
         killer = Killer(request.getfixturevalue("two_nodes"), seed=8, pause=1.0, most=3)
         request.addfinalizer(killer.__enter__().__exit__)
     for place in (LeaguePlace(), LeaguePlace(workers)):
@@ -123,7 +118,7 @@ def test_what_cannot_be_placed_is_refused(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(OptionError, match="processor_time: other processes do the work"):
         start_league(minutes, tmp_path / "league", LeaguePlace(InProcess()))
     assert main(["league", "resume", str(tmp_path), "--deterministic"]) == 2
-    assert "add --ray" in capsys.readouterr().err
+    assert "add --jobs" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -134,7 +129,7 @@ def test_runs_of_the_benchmark_go_on_part_by_part(
     (tmp_path / "teacher.ludory").write_bytes(b"its weights")
     plain = {"contender": "self-play", "teacher": str(tmp_path / "teacher.ludory")}
     tasks = [plain | {"seed": seed, "folder": str(tmp_path / f"seed{seed}")} for seed in range(4)]
-    if not isinstance(workers, InProcess):
+    if isinstance(workers, RayWorkers):
         killer = Killer(request.getfixturevalue("two_nodes"), seed=8, pause=1.0, most=3)
         request.addfinalizer(killer.__enter__().__exit__)
     work_elsewhere(tasks, workers, 0.0, parts.part_of_three)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import ludory
+from ludory.benchmarks.faults.two_nodes import Killer, TwoNodes
 from ludory.cli import main
-from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
 from ludory.errors import OptionError
 
@@ -102,4 +102,4 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(OptionError, match="40 samplers for 30 games"):
         ludory.make_algorithm("ppo", env=GAME, **SMALL).sample_at(InProcess(), 40)  # type: ignore[attr-defined]
     assert main(["train", "cfr", "--env", "KuhnPoker-v0", "--ray", "2", "--out", str(tmp_path / "a.ludory")]) == 2
-    assert "cfr runs in one process; ppo, vtrace and text-ppo can" in capsys.readouterr().err
+    assert "cfr runs in one process; ppo, vtrace, text-ppo and league can" in capsys.readouterr().err

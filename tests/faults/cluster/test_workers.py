@@ -7,27 +7,23 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from faults.cluster import parts
 
+from ludory.benchmarks.faults.two_nodes import Killer, TwoNodes
 from ludory.cli import main
 from ludory.cluster.connection import check_answers
 from ludory.cluster.failure import LostWork
 from ludory.cluster.placement import PlacedOn
-from ludory.cluster.two_nodes import Killer, TwoNodes
-from ludory.cluster.workers import InProcess, Workers
+from ludory.cluster.workers import Workers
 from ludory.errors import LostWorkerError, OptionError
-
-
-@pytest.fixture(params=["in process", "ray"])
-def workers(request: pytest.FixtureRequest) -> Workers:
-    found: Workers = InProcess() if request.param == "in process" else request.getfixturevalue("ray_workers")
-    return found
 
 
 def test_results_come_in_the_order_of_the_tasks(workers: Workers) -> None:
@@ -104,6 +100,24 @@ def test_a_task_that_kills_its_workers_ends_the_job_with_advice(
         list(ray_workers.map(parts.die_at_50, range(100)))
 
 
+def test_a_process_that_a_task_kills_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tasks = [(tmp_path / str(number), number) for number in range(6)]
+    with PlacedOn(jobs=2).open() as processes:
+        assert processes is not None
+        assert list(processes.map(parts.die_once, tasks)) == list(range(6))
+    assert sum("lost its worker" in record.message for record in caplog.records) == 6
+
+
+def test_a_call_that_is_given_up_ends_its_process() -> None:
+    with PlacedOn(jobs=1).open() as processes:
+        assert processes is not None
+        forever = processes.start(time.sleep, 1e6)
+        while forever.worker is None:  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        forever.cancel()
+        assert processes.start(parts.square, 3).result() == 9
+
+
 def test_tasks_of_killed_workers_are_made_again(two_nodes: TwoNodes) -> None:
     with Killer(two_nodes, seed=1, pause=0.4, most=5) as killer:
         assert list(two_nodes.workers.map(parts.slow_square, range(24))) == [number**2 for number in range(24)]
@@ -147,6 +161,10 @@ def test_the_error_says_what_was_tried_and_what_to_type(
 def test_an_address_without_ray_is_a_mistake() -> None:
     with pytest.raises(OptionError, match="add --ray"):
         PlacedOn(address="auto")
+    with pytest.raises(OptionError, match="leave out --jobs, or --ray"):
+        PlacedOn(ray=True, jobs=2)
+    with pytest.raises(OptionError, match="jobs=-1: must be a number of processes"):
+        PlacedOn(jobs=-1)
     with PlacedOn().open() as workers:
         assert workers is None
 

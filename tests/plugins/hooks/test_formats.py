@@ -12,8 +12,8 @@ import pytest
 from manual.pages import ROOT, blocks
 
 from ludory.cli import main
-from ludory.data.formats.known import known_formats
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data import TrajectoryDataset
+from ludory.data.formats.core import known_formats
 from ludory.errors import DataError
 from ludory.plugins import formats
 from ludory.plugins.discovery import discover
@@ -42,7 +42,7 @@ class Moves(GameFormat):
             raise OptionError(f"--format {word} is for TicTacToe-v0, got {game.id}; leave it out")
 
     def write_beside(self, folder, word):
-        from ludory.data.trajectories import TrajectoryDataset
+        from ludory.data import TrajectoryDataset
 
         return self.write(TrajectoryDataset(folder), folder / word)
 '''

@@ -30,6 +30,17 @@ def test_a_missing_simulator_names_the_commands(monkeypatch: pytest.MonkeyPatch,
     assert install.installed() is None
 
 
+def test_what_is_installed_runs_only_where_processes_have_groups(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`convert --labels auto` and the check of teams then do without it, as where it is not installed."""
+    monkeypatch.setattr(install, "installed", lambda: tmp_path)
+    monkeypatch.setattr(install.os, "killpg", None, raising=False)
+    assert install.runs()
+    monkeypatch.delattr(install.os, "killpg")
+    assert not install.runs()
+
+
 def test_a_missing_node_names_the_places(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="--node: none"):
         install.find_node(str(tmp_path / "node"))
@@ -48,7 +59,7 @@ def test_packed_files_that_lie_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_
     import tarfile
 
     monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(packing, "find_node", lambda wanted="": Path("/bin/true"))
+    monkeypatch.setattr(install, "find_node", lambda wanted="": Path("/bin/true"))
 
     def refused(match: str, names: dict[str, str], lock: str = "", link: bool = False) -> None:
         file, lock = tmp_path / "packed.tar.gz", lock or install.lock_hash()
@@ -126,7 +137,7 @@ def test_v8_is_packed_and_installed_elsewhere_without_node(
     assert main(["pokemon", "pack", str(file), "--v8"]) == 0
     monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(packing, "find_node", None)
+    monkeypatch.setattr(install, "find_node", None)
     assert main(["pokemon", "install", "--from", str(file)]) == 0
     assert f"{V8_RULES} is in {tmp_path / 'elsewhere'}" in capsys.readouterr().out
     assert install.installed(V8) == install.folder_of_lock(V8)

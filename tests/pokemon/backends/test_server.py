@@ -26,7 +26,7 @@ BATTLES = int(os.environ.get("LUDORY_POKEMON_PARITY", "4"))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _installed():
+def server():
     if os.environ.get("LUDORY_REQUIRE_POKEMON") == "0":
         pytest.skip("battles are played by: make test-pokemon")
     try:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.windows.unix import needs_unix
 
 import ludory
 from ludory.atomic import atomic_file
@@ -178,7 +179,7 @@ def test_teams_are_checked_without_node(bundle: Path, monkeypatch: pytest.Monkey
     """Where only the simulator for V8 is installed, it validates teams, and plays them."""
     from ludory.envs.pokemon import teams
 
-    monkeypatch.setattr(teams, "installed", lambda pinned: None if pinned is install.SIM else bundle)
+    monkeypatch.setattr(teams, "runs", lambda: False)
     monkeypatch.setattr(teams, "SimWorker", None)
     with pytest.raises(OptionError, match=r"teams\[0\]:1, team 1: "):
         make_game("PokemonGen1OU-v0", teams=["Pikachu\n- Fly Away\n"])
@@ -269,6 +270,7 @@ def test_a_caller_within_an_event_loop_is_served(bundle: Path) -> None:
     assert asyncio.run(ask()) > 100
 
 
+@needs_unix("Windows forks no processes")
 def test_a_fork_is_refused_and_may_make_its_own(bundle: Path) -> None:
     """The copy of the worker says so, can be closed, does not hold up the end of its process, and leaves the original as it was."""
     code = f"""

@@ -174,10 +174,13 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         _check_closed(arguments[0])
 
 
-def _lack_preexec() -> None:
+def _change_processes() -> None:
+    """Refuse `preexec_fn`; read what others print in the encoding that the system has."""
     begun = subprocess.Popen.__init__
 
     def begin(self: Any, *arguments: Any, **named: Any) -> None:
+        if named.get("text") and not named.get("encoding"):
+            named["encoding"] = os.environ.get("PYTHONIOENCODING")
         if named.get("preexec_fn") is not None and _asked_by_own(1):
             raise ValueError("preexec_fn is not supported on Windows platforms")
         begun(self, *arguments, **named)
@@ -185,12 +188,14 @@ def _lack_preexec() -> None:
     subprocess.Popen.__init__ = begin  # type: ignore[method-assign]
 
 
+# A process that is started in another folder lives in the imitation, too.
+os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, os.environ["PYTHONPATH"].split(os.pathsep)))
 _spawn_only()
 selectors.DefaultSelector = _SocketSelector  # type: ignore[misc]
 for _module, _names in LACKING.items():
     _lack(_module, _names)
 _lack_modules()
-_lack_preexec()
+_change_processes()
 warnings.filterwarnings("ignore", category=EncodingWarning)
 warnings.filterwarnings("error", category=EncodingWarning, module=r"ludory\.")
 sys.addaudithook(_audit)

@@ -9,6 +9,7 @@ from ludory.lazy import published_by
 if TYPE_CHECKING:
     from .files import check_ending, check_new, file_with_suffix, write_drawing, write_text
     from .guard import say
+    from .listening import address_of, listen, serve_until_stopped
     from .options import (
         Assignments,
         Count,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         learner_options,
         parse_options,
     )
-    from .parser import parse, parse_with_learner, run_job, typed
+    from .parser import parse, parse_with_learner, run_job
     from .showing import games_bar, show_table
 
 __all__ = [
@@ -42,19 +43,21 @@ __all__ = [
     "Maybe",
     "Paths",
     "Placed",
+    "address_of",
     "check_ending",
     "check_new",
     "common_fields",
     "file_with_suffix",
     "games_bar",
     "learner_options",
+    "listen",
     "parse",
     "parse_options",
     "parse_with_learner",
     "run_job",
     "say",
+    "serve_until_stopped",
     "show_table",
-    "typed",
     "write_drawing",
     "write_text",
 ]

@@ -14,9 +14,10 @@ from io import TextIOWrapper
 from ludory.algorithms.running.interrupt import exit_code, handled_by, raise_interrupt
 from ludory.errors import UnknownIdError
 from ludory.plugins import commands, jobs
+from ludory.plugins.files import FILES, load_file
 
 from .guard import INPUT, answer, say
-from .plugin_files import LOADED, load_plugin
+from .old_spellings import respelt
 from .stored import StoredPlaces
 
 USAGE = "usage: ludory [--help] [--version] [--debug] [--plugin FILE] <command> ..."
@@ -37,11 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answered(arguments: list[str], debug: bool) -> int:
     try:
-        with _sigterm_as_ctrl_c():
+        with _sigterm_as_ctrl_c(), _plugin_files_of_one_command():
             code = _run(arguments)
         sys.stdout.flush()
         return code
-    except SystemExit as stop:  # argparse and tyro end so, after printing what they have to say
+    except SystemExit as stop:  # after the help, or of argparse
         return _exit_code(stop)
     except KeyboardInterrupt as stop:
         if debug:
@@ -75,6 +76,15 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
             yield
     else:
         yield
+
+
+@contextmanager
+def _plugin_files_of_one_command() -> Iterator[None]:
+    before = os.environ.get(FILES, "")
+    try:
+        yield
+    finally:
+        os.environ[FILES] = before
 
 
 @contextmanager
@@ -130,9 +140,8 @@ def _drop_output() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    LOADED.clear()
     while arguments[:1] == ["--plugin"]:
-        load_plugin("".join(arguments[1:2]))
+        load_file("".join(arguments[1:2]))
         arguments = arguments[2:]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(help_text())
@@ -146,6 +155,7 @@ def _run(arguments: list[str]) -> int:
         near = get_close_matches(arguments[0], ("--help", "--version", "--debug", "--plugin"), 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UnknownIdError(f"unknown option {arguments[0]!r}; {hint}{USAGE}")
+    arguments = respelt(arguments)
     with StoredPlaces(arguments):
         job = "/".join(arguments[:2])
         if job in jobs or job in jobs.missing:

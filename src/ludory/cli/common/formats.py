@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ludory.data import GameFormat
-from ludory.data.formats.known import known_formats
+from ludory.data.formats.core import known_formats
 
 from .options import GameId, GameOptions, Maybe, common_fields
 

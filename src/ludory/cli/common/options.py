@@ -7,15 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
-
-from ludory.arguments import read_arguments, whole_number
+from ludory.arguments import Arg, Positional, read_arguments, whole_number
 from ludory.errors import OptionError
 from ludory.plugins.spec import parse_value
-
-from .parser import typed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -46,23 +42,22 @@ def seconds(text: str) -> float:
 
 
 T = TypeVar("T")
-Maybe = Annotated[T | None, arg(help_behavior_hint="")]
-"""May be left out; the help does not show its default."""
-Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
-"""Off unless it is typed; a plain `bool` can be typed both ways, as --x and --no-x."""
-Count = Annotated[int, typed(count, "N")]
-Seconds = Annotated[float, typed(seconds, "SECONDS")]
-File = Annotated[Path, typed(Path, "FILE")]
-Folder = Annotated[Path, typed(Path, "DIR")]
-FileArgument = Annotated[File, Positional]
-FolderArgument = Annotated[Folder, Positional, arg(metavar="DIR")]
-Paths = Annotated[tuple[Path, ...], Positional, arg(metavar="PATH...", help_behavior_hint="")]
-Agents = Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")]
-GameId = Annotated[str, arg(aliases=["--env"], metavar="ID")]
+Maybe: TypeAlias = T | None
+Flag: TypeAlias = bool
+"""Off unless it is typed."""
+Count = Annotated[int, Arg("N", read=count)]
+Seconds = Annotated[float, Arg("SECONDS", read=seconds)]
+File = Annotated[Path, Arg("FILE", read=Path)]
+Folder = Annotated[Path, Arg("DIR", read=Path)]
+FileArgument = Positional[File]
+FolderArgument = Annotated[Folder, Arg(positional=True, metavar="DIR")]
+Paths = Annotated[tuple[Path, ...], Arg(positional=True, metavar="PATH...")]
+Agents = Annotated[tuple[str, ...], Arg(positional=True, metavar="AGENT...")]
+GameId = Annotated[str, Arg(aliases=("--env",), metavar="ID")]
 """Id of a game, in a field `game`: --game, and --env as in `ludory train`."""
-EnvId = Annotated[str, arg(aliases=["--game"], metavar="ID")]
+EnvId = Annotated[str, Arg(aliases=("--game",), metavar="ID")]
 """Id of a game, in a field `env`: --env, and --game as in `ludory eval`."""
-Assignments = Annotated[tuple[str, ...], UseAppendAction, arg(metavar="KEY=VALUE")]
+Assignments = Annotated[tuple[str, ...], Arg(repeated=True, metavar="KEY=VALUE")]
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, Any]:
@@ -115,11 +110,13 @@ class PlayedGames(GameOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Options of the commands whose parts can run on other machines."""
+    """Options of the commands whose parts can run in other processes."""
 
+    jobs: Count = 0
+    """Run the parts of the job in N processes of this machine, with one thread each."""
     ray: Flag = False
     """Run the parts of the job on a Ray cluster; needs ludory[ray]."""
-    address: Annotated[str, arg(metavar="ADDRESS")] = "local"
+    address: Annotated[str, Arg(metavar="ADDRESS")] = "local"
     """Cluster for --ray: local (started on this machine, for this job), auto (the one that this machine belongs to), or HOST:PORT of its head."""
 
     @property
@@ -127,7 +124,7 @@ class Placed:
         """Where the parts of the job run."""
         from ludory.cluster.placement import PlacedOn
 
-        return PlacedOn(self.ray, self.address)
+        return PlacedOn(self.ray, self.address, jobs=self.jobs)
 
 
 def common_fields(chosen: DataclassInstance, config: DataclassInstance | type[DataclassInstance]) -> dict[str, Any]:

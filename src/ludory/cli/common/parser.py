@@ -1,18 +1,18 @@
 """`parse`: the command line as a dataclass of options; `run_job`: commands that have several jobs.
 
 A command is a dataclass of options, whose class docstring is its help and whose field docstrings are the help of its options, and a
-function that takes one. One differs: `list`, which must not import a library, writes its options down.
+function that takes one.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ludory.arguments import Arguments, Described, answer, is_describing, read_arguments, scan
-from ludory.errors import LudoryError, OptionError, UnknownIdError
+from ludory.errors import OptionError, UnknownIdError
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ def parse(options: type[T], argv: Sequence[str], command: str, default: T | None
         OptionError: the arguments are wrong; the message says what is allowed.
         SystemExit: after the help, or the configuration of --print-config.
     """
-    return read_arguments(options, argv, f"ludory {command}", default=default, markers=_config())
+    return read_arguments(options, argv, f"ludory {command}", default=default)
 
 
 def parse_with_learner(options: type[T], argv: Sequence[str], command: str) -> tuple[T, list[str]]:
@@ -32,46 +32,13 @@ def parse_with_learner(options: type[T], argv: Sequence[str], command: str) -> t
     place = argv.index("--") if "--" in argv else len(argv)
     found = scan(options, argv[:place], f"ludory {command}")
     found.behind = list(argv[place + 1 :]) or found.behind
-    return answer(found, markers=_config()), found.behind
+    return answer(found), found.behind
 
 
 def parse_known(options: type[T], argv: Sequence[str], command: str) -> tuple[T, Arguments[T]]:
     """As `parse`, for a command whose other options are known later: they are in `rest` of what is returned second."""
     found = scan(options, argv, f"ludory {command}", partial=True)
-    return found.build(markers=_config()), found
-
-
-def _config() -> tuple[Any, ...]:
-    from tyro import conf
-
-    return conf.DisallowNone, conf.PositionalMetavarFromFieldName, conf.HelptextFromCommentsOff
-
-
-def typed(read: Callable[[str], Any], metavar: str) -> Any:
-    """Annotation of a field whose value is `read` from one argument; a ValueError of `read` ends the command with one line."""
-    from tyro.constructors import PrimitiveConstructorSpec
-
-    def from_words(words: list[str]) -> Any:
-        try:
-            return read(words[0])
-        except ValueError as error:  # of these tyro makes a box of several lines
-            said = str(error) if isinstance(error, LudoryError) else f"{metavar} {words[0]!r}: {error}"
-            raise LudoryError(said) from error
-
-    return PrimitiveConstructorSpec(
-        nargs=1,
-        metavar=metavar,
-        instance_from_str=from_words,
-        is_instance=lambda value: True,
-        str_from_instance=_as_typed,
-    )
-
-
-def _as_typed(value: Any) -> list[str]:
-    """How the help shows a default."""
-    if isinstance(value, tuple):
-        return [",".join(map(str, value))]
-    return [f"{value:,}" if isinstance(value, int) else str(value)]
+    return found.build(), found
 
 
 def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv: Sequence[str]) -> int:

@@ -14,14 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from typing_extensions import Self
-
 from ludory.arguments import UrlUse, number, urls_located_by
 from ludory.errors import LudoryError, OptionError, OutputError
 
 from .guard import answer, say
 
 if TYPE_CHECKING:
+    from typing_extensions import Self  # slow to import
+
     from ludory.data.mirror import Mirror
 
 EVERY = 60.0
@@ -71,9 +71,14 @@ class StoredPlaces:
         Raises:
             LudoryError: the URL is wrong, or its store cannot be used.
         """
+        from ludory.checkpoints.hub import is_hub
         from ludory.data.storage import is_store
 
-        if use.prog.startswith("ludory storage") or not (use.writes or is_store(use.url)):
+        if use.prog.startswith(("ludory storage", "ludory hub")):
+            return use.url
+        if is_hub(use.url):
+            return _from_hub(use)
+        if not (use.writes or is_store(use.url)):
             return use.url
         base = _base(use, "stores" if use.writes else "copies")
         if not use.writes:
@@ -91,6 +96,17 @@ class StoredPlaces:
             mirror.open()
             self._outputs[use.url, is_file] = _Output(mirror, every)
         return str(self._outputs[use.url, is_file].mirror.path)
+
+
+def _from_hub(use: UrlUse) -> str:
+    """The copy in the hub's cache; an agent's name stays as it was typed, since `make_agent` reads it and tables show it."""
+    from ludory.checkpoints.hub import local_path
+
+    if use.writes:
+        raise OptionError(
+            f"{use.option} {use.url}: name a place of this machine; `ludory hub push` sends it to the hub"
+        )
+    return use.url if use.metavar.startswith("AGENT") or "(" in use.url else str(local_path(use.url))
 
 
 def _base(use: UrlUse, part: str) -> Path:

@@ -10,13 +10,12 @@ from glob import glob
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
-
+from ludory.arguments import Arg
 from ludory.cli.common.formats import WithGame, as_chosen, formats_that, game_of, with_formats
 from ludory.cli.common.options import Flag
 from ludory.cli.common.parser import parse
 from ludory.data import GameFormat
-from ludory.data.formats.known import format_of
+from ludory.data.formats.core import format_of
 from ludory.errors import DataError, OptionError
 from ludory.visible import visible
 
@@ -32,7 +31,7 @@ class _Options(WithGame):
     Example: ludory check data games
     """
 
-    paths: Annotated[tuple[str, ...], Positional, arg(metavar="PATH...", help_behavior_hint="")]
+    paths: Annotated[tuple[str, ...], Arg(positional=True, metavar="PATH...")]
     """Files, folders (with everything below them) or patterns."""
     json: Flag = False
     """Print one JSON object, for programs."""

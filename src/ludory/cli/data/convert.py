@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import Positional, arg
-
+from ludory.arguments import Arg
 from ludory.cli.common.formats import WithGame, as_chosen, formats_that, game_of, with_formats
 from ludory.cli.common.options import Maybe
 from ludory.cli.common.parser import parse
@@ -31,15 +30,15 @@ class _Options(WithGame):
     Example: ludory convert battles.jsonl --from battle-jsonl --out games
     """
 
-    sources: Annotated[tuple[str, ...], Positional, arg(metavar="SOURCE...", help_behavior_hint="")]
+    sources: Annotated[tuple[str, ...], Arg(positional=True, metavar="SOURCE...")]
     """Files, or one dataset."""
-    reader: Annotated[str, arg(name="from")]
+    reader: Annotated[str, Arg(name="from")]
     """Format of the sources; ludory: a dataset, to be written in the format of --to."""
-    writer: Annotated[Maybe[str], arg(name="to")] = None
+    writer: Annotated[Maybe[str], Arg(name="to")] = None
     """With --from ludory: the format to write (default: minari)."""
-    out: Annotated[str, arg(metavar="DIR")]
+    out: Annotated[str, Arg(metavar="DIR")]
     """Folder to make."""
-    shard_games: Annotated[int, arg(metavar="N")] = 1000
+    shard_games: Annotated[int, Arg(metavar="N")] = 1000
     """Games in one file."""
 
 
@@ -47,8 +46,8 @@ def run(argv: list[str]) -> int:
     """Convert, and say where the result is; nothing is written before all input was found good."""
     readers, writers = formats_that("read"), formats_that("write")
     names: dict[str, Any] = {
-        "reader": Annotated[Literal[tuple(readers)], arg(name="from")],
-        "writer": Annotated[Literal[tuple(writers)] | None, arg(name="to", help_behavior_hint="")],
+        "reader": Annotated[Literal[tuple(readers)], Arg(name="from")],
+        "writer": Annotated[Literal[tuple(writers)] | None, Arg(name="to")],
     }
     chosen = parse(with_formats(_Options, [*readers.values(), *writers.values()], **names), argv, "convert")
     if chosen.writer is not None and chosen.reader != OWN:
@@ -57,7 +56,7 @@ def run(argv: list[str]) -> int:
         )
     known = as_chosen(readers[chosen.reader], chosen)
     if chosen.reader == OWN:
-        from ludory.data.trajectories import TrajectoryDataset
+        from ludory.data import TrajectoryDataset
 
         dataset = TrajectoryDataset(known.only_one(chosen.sources), skip_bad=known.skip_bad)
         _say([f"left out: {problem}" for problem in dataset.skipped])

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import arg
-
-from ludory.arguments import as_typed
+from ludory.arguments import Arg, as_typed
 from ludory.cli.common.formats import with_formats
 from ludory.cli.common.options import Placed, PlayedGames
 from ludory.cli.common.parser import parse
-from ludory.cli.common.plugin_files import program
 from ludory.cli.common.showing import games_bar
-from ludory.data.formats.known import known_formats
+from ludory.data.formats.core import known_formats
+from ludory.plugins.files import program
 
 PARQUET = "parquet"
 """What is always written."""
@@ -29,9 +27,9 @@ class _Options(Placed, PlayedGames):
     Example: ludory record hanabi/iggi --game Hanabi2P-v0 --games 20000 --out games
     """
 
-    out: Annotated[str, arg(metavar="DIR")]
+    out: Annotated[str, Arg(metavar="DIR")]
     """Folder of the recording."""
-    shard_games: Annotated[int, arg(metavar="N")] = 1000
+    shard_games: Annotated[int, Arg(metavar="N")] = 1000
     """Games in one file."""
     format: str = PARQUET
     """What to write beside the Parquet files.

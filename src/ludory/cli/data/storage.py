@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import Positional, arg
-
+from ludory.arguments import Arg
 from ludory.cli.common.options import Flag, Maybe
 from ludory.cli.common.parser import parse, run_job
 from ludory.errors import OptionError, OutputError
@@ -39,11 +38,11 @@ class _Push:
     Example: ludory storage push runs/league s3://bucket/league
     """
 
-    place: Annotated[Positional[str], arg(metavar="PLACE")]
+    place: Annotated[str, Arg(positional=True, metavar="PLACE")]
     """Folder or file."""
-    url: Annotated[Positional[str], arg(metavar="URL")]
+    url: Annotated[str, Arg(positional=True, metavar="URL")]
     """Where it is stored, such as s3://bucket/folder; credentials are those of the environment."""
-    every: Annotated[Maybe[float], arg(metavar="SECONDS")] = None
+    every: Annotated[Maybe[float], Arg(metavar="SECONDS")] = None
     """Copy again and again, with so many seconds between two copies, and a last time at Ctrl+C or SIGTERM."""
     json: Flag = False
     """Print one JSON object for each copy, for programs."""
@@ -83,9 +82,9 @@ class _Pull:
     Example: ludory storage pull s3://bucket/league runs/league
     """
 
-    url: Annotated[Positional[str], arg(metavar="URL")]
+    url: Annotated[str, Arg(positional=True, metavar="URL")]
     """Where it is stored."""
-    folder: Annotated[Positional[str], arg(metavar="DIR")]
+    folder: Annotated[str, Arg(positional=True, metavar="DIR")]
     """New folder."""
     replace: Flag = False
     """Replace the folder if it has files."""

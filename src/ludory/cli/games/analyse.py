@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tyro.conf import Positional, UseAppendAction, arg
-
+from ludory.arguments import Arg, Positional
 from ludory.cli.common.options import Count, Flag, GameOptions, Maybe, parse_options
 from ludory.cli.common.parser import parse
-from ludory.cli.common.plugin_files import program
 from ludory.cli.common.showing import show_table
 from ludory.errors import OptionError
+from ludory.plugins.files import program
 from ludory.visible import visible
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class _Options(GameOptions):
     """Where all seats move at once: whose plans to compare."""
     agent: Maybe[str] = None
     """Agent that plays on in rollouts, such as hanabi/piers (default: by the game)."""
-    ask: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="AGENT")] = ()
+    ask: Annotated[tuple[str, ...], Arg(repeated=True, metavar="AGENT")] = ()
     """With --move: another agent or checkpoint to ask for its move and its probabilities."""
     rollouts: Maybe[Count] = None
     """Rollouts of a position (default: 10000), or of each half of a decision's (default: 1000)."""

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import Positional, UseAppendAction, arg
-
 from ludory.agents.partners import default_partner
-from ludory.arguments import as_typed
+from ludory.arguments import Arg, Positional, as_typed
 from ludory.cli.common.options import File, GameOptions, Maybe, seat_names
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import log_on_stderr, outcome
@@ -29,7 +27,7 @@ class _Options(GameOptions):
 
     game: Positional[str] = games.ids()[0]
     """Id of a game, or --game ID; `ludory list games` shows all, and the first is the default."""
-    partners: Annotated[tuple[tuple[str, ...], ...], UseAppendAction, arg(name="with", metavar="AGENT...")] = ()
+    partners: Annotated[tuple[tuple[str, ...], ...], Arg(repeated=True, name="with", metavar="AGENT...")] = ()
     """Who takes the other seats: one agent for all of them, or one for each in the order of seats.
     Default: a bot of the game, such as hanabi/iggi; random where there is none."""
     seat: int = 0

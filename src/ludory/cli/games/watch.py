@@ -11,12 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import Positional, arg
-
-from ludory.arguments import as_typed
+from ludory.arguments import Arg, Positional, as_typed
 from ludory.cli.common.files import check_ending, write_text
 from ludory.cli.common.options import File, Flag, GameOptions, Maybe, Seconds, seat_names
-from ludory.cli.common.parser import parse, typed
+from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import games_bar, log_on_stderr, outcome
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -56,11 +54,11 @@ class _Options(GameOptions):
 
     game: Positional[str]
     """Id of a game, or --game ID; a replay file (.json), a folder of recorded games, or a file or folder that a viewer shows (`ludory list viewers`)."""
-    agents: Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")] = ()
+    agents: Annotated[tuple[str, ...], Arg(positional=True, metavar="AGENT...")] = ()
     """One agent for all seats, or one for each seat; none for a replay."""
     seed: Maybe[int] = None
     """Seed of the deal (default: a fresh one, which is shown)."""
-    seat: Annotated[int | None, typed(_seat, "all|N"), arg(help_behavior_hint="")] = None
+    seat: Annotated[int | None, Arg("all|N", read=_seat)] = None
     """Whose view to show (default: all cards face up)."""
     delay: Maybe[Seconds] = None
     """Seconds between moves (default: 0.8 at a terminal, else 0)."""
@@ -70,17 +68,17 @@ class _Options(GameOptions):
     """Write an animated picture instead of showing the game here."""
     mp4: Maybe[File] = None
     """Write a video instead of showing the game here."""
-    speed: Annotated[Maybe[float], arg(metavar="MOVES")] = None
+    speed: Annotated[Maybe[float], Arg(metavar="MOVES")] = None
     """Moves per second of --gif and --mp4 (default: 2; arena: 7.5)."""
-    width: Annotated[Maybe[int], arg(metavar="PIXELS")] = None
+    width: Annotated[Maybe[int], Arg(metavar="PIXELS")] = None
     """Width of --gif and --mp4 (default: that of the game's picture)."""
     svg: Maybe[File] = None
     """Write one picture instead of showing the game here."""
-    move: Annotated[Maybe[int], arg(metavar="N")] = None
+    move: Annotated[Maybe[int], Arg(metavar="N")] = None
     """Which picture --svg writes: the one after N moves (default: the last)."""
     replay: Maybe[File] = None
     """Write the game to FILE (JSON); watch it later by this name."""
-    row: Annotated[Maybe[int], arg(metavar="N")] = None
+    row: Annotated[Maybe[int], Arg(metavar="N")] = None
     """Which game of a folder to watch (default: list them)."""
     json: Flag = False
     """List all games of a folder as one JSON object, for programs."""

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import EnvId, Flag, Folder, GameOptions, parse
 from ludory.errors import OptionError
-
-from .report import tell_what_is_missing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +34,9 @@ class _Options(GameOptions):
     """Network."""
     epochs: int = 15
     """Epochs of imitation."""
-    finetune: Annotated[str, arg(metavar="N")] = "4000000"
+    finetune: Annotated[str, Arg(metavar="N")] = "4000000"
     """Decisions of fine-tuning by self-play."""
-    league: Annotated[str, arg(metavar="BUDGET")] = "20m"
+    league: Annotated[str, Arg(metavar="BUDGET")] = "20m"
     """Budget of the league: agent steps (5e6), or minutes (20m)."""
     anchors_in_pfsp: Flag = False
     """Let the league's players train against the demonstrators as well."""
@@ -52,6 +49,8 @@ class _Options(GameOptions):
 def run(argv: list[str]) -> int:
     """Run the steps that are not done yet; returns the exit code of the first that fails, 0 if all are done."""
     chosen = parse(_Options, argv, "train pipeline")
+    from ludory.algorithms.league.algorithm import tell_what_is_missing
+
     tell_what_is_missing()
     for number, (title, command) in enumerate(_steps(chosen), 1):
         print(f"[{number}] {title}: ludory {shlex.join(command)}", flush=True)
@@ -77,12 +76,13 @@ def _steps(chosen: _Options) -> list[tuple[str, list[str]]]:
     tune = ["train", "vtrace", "--env", chosen.env, *game, "--policy", chosen.policy, "--seats", "all"]
     if not Path(tuned).exists():  # a run that goes on knows where it started
         tune += ["--init-from", clone, "--teacher", clone]
-    compete = ["league", "run", "--env", chosen.env, *game, "--teacher", clone, "--init-from", tuned]
+    compete = ["train", "league", "--env", chosen.env, *game, "--eval-games", "0", "--out", league]
     log = out / "league" / "events.jsonl"
     if log.exists() and log.stat().st_size:  # empty: killed before anything was written
-        compete = ["league", "resume", league]
+        compete += ["--resume"]
     else:
-        compete += ["--budget", chosen.league, "--anchors", ",".join(members), *seed, "--out", league]
+        budget = ["--minutes", chosen.league[:-1]] if chosen.league.endswith("m") else ["--timesteps", chosen.league]
+        compete += ["--teacher", clone, "--init-from", tuned, *budget, "--anchors", *members, *seed, "--resume"]
         compete += ["--anchors-in-pfsp"] if chosen.anchors_in_pfsp else []
         compete += ["--", *LEARNING, *shaping]
     return [

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import File, Flag, Folder, Maybe, parse
 from ludory.errors import OptionError
-from ludory.plugins import install_command
 from ludory.visible import visible
 
 
@@ -25,8 +22,8 @@ class _Options:
     Example: ludory league report runs/league
     """
 
-    folder: Annotated[Maybe[Folder], Positional, arg(metavar="DIR")] = None
-    """Folder of `ludory league run --out`."""
+    folder: Annotated[Maybe[Folder], Arg(positional=True, metavar="DIR")] = None
+    """Folder of `ludory train league --out`."""
     out: Maybe[Folder] = None
     """Folder of the report (default: DIR/report)."""
     league_state: Maybe[File] = None
@@ -48,17 +45,6 @@ def report(argv: list[str]) -> int:
     if chosen.folder is None and state and matches and output:
         return _seed_report(state, matches, output)
     raise OptionError("name the folder of a league, or all three of --league-state, --matches and --output")
-
-
-def tell_what_is_missing() -> None:
-    """Say, before hours of training, which sections of the report need a package that is not installed."""
-    if find_spec("scipy") is None:
-        command = install_command("ludory", "scipy")
-        print(
-            "note: scipy is not installed; the report of this league will lack Nash mixtures and what follows from them. "
-            f"Type: {command}",
-            flush=True,
-        )
 
 
 def _report(folder: Path, out: Path | None) -> int:

@@ -9,8 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Literal
 
-from tyro.conf import Positional
-
+from ludory.arguments import Positional
 from ludory.cli.common.files import write_text
 from ludory.cli.common.options import Folder
 from ludory.cli.common.parser import parse

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import Flag, Maybe, Paths, Placed, parse
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -31,7 +30,7 @@ class _Options(Placed):
 
     paths: Paths
     """Files, and folders whose files are read in order of their names."""
-    out: Annotated[Path, arg(aliases=("-o",), metavar="OUT")]
+    out: Annotated[Path, Arg(aliases=("-o",), metavar="OUT")]
     """File to write, .jsonl or .jsonl.gz."""
     labels: Literal["auto", "log", "input-log"] = "auto"
     """log: what a spectator sees; input-log: true choices, by playing the battle again; auto: these where they can be had, else the log."""
@@ -104,11 +103,11 @@ def files_of(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def _worker(labels: str) -> Any:
-    """The simulator, if it is installed and needed."""
-    from ludory.envs.pokemon.backends.install import installed
+    """The simulator, if it runs here and is needed."""
+    from ludory.envs.pokemon.backends.install import runs
     from ludory.envs.pokemon.backends.sim import SimWorker
 
-    if labels == "log" or (labels == "auto" and installed() is None):
+    if labels == "log" or (labels == "auto" and not runs()):
         return nullcontext(None)
     return SimWorker()
 

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import Annotated
 
 import numpy as np
-from tyro.conf import arg
 
+from ludory.arguments import Arg
 from ludory.cli.common import File, FileArgument, Flag, Maybe, parse
 from ludory.envs.pokemon.backends import install as installation
 from ludory.envs.pokemon.backends import packing, showdown
@@ -31,7 +31,7 @@ class _Install:
 
     node: str = ""
     """Node to use: system, wheel, or the path of a program (default: the first of system and wheel that is new enough)."""
-    from_file: Annotated[Maybe[File], arg(name="from")] = None
+    from_file: Annotated[Maybe[File], Arg(name="from")] = None
     """Install a file of `ludory pokemon pack`, without npm and without a network."""
     again: Flag = False
     """Install anew, even if the simulator is there."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from tyro.conf import Positional
-
+from ludory.arguments import Positional
 from ludory.cli.common import (
     Count,
     EnvId,
@@ -145,7 +144,7 @@ class _LevelsOptions:
     Example: ludory sokoban levels collection.txt --format rle --out collection.sok
     """
 
-    file: Annotated[File, Positional]
+    file: Positional[File]
     """Level file, folder of level files, or bank (.npz)."""
     format: Literal["xsb", "rle", "boxoban"] = "xsb"
     """xsb: rows of characters and titles. rle: a line with run lengths, and titles. boxoban: rows under numbers, without other titles."""

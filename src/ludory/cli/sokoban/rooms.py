@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from tyro.conf import Positional, arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import Count, parse
 from ludory.errors import OptionError
 
@@ -29,7 +28,7 @@ class _CheckOptions:
     Example: ludory check rooms "Sokoban-v0(split='train')" "Sokoban-v0(split='valid')" --rooms 4000
     """
 
-    sets: Annotated[tuple[str, ...], Positional, arg(metavar="SET SET", help_behavior_hint="")]
+    sets: Annotated[tuple[str, ...], Arg(positional=True, metavar="SET SET")]
     """Two files or games."""
     rooms: Count = 1000
     """Rooms to draw from each game."""

@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from tyro.conf import UseAppendAction, arg
-
-from ludory.cli.common import File, Flag, Maybe, check_ending, games_bar, parse, typed, write_drawing
+from ludory.arguments import Arg, Repeated
+from ludory.cli.common import File, Flag, Maybe, check_ending, games_bar, parse, write_drawing
 from ludory.errors import OptionError
 
 from .words import Hand, declaration
@@ -28,7 +27,7 @@ class _Options:
 
     hand: Hand
     """Hand of the bidder, "6-4,5-5,4-2,3-1,2-0,1-1,0-0"."""
-    decl: Annotated[int | None, typed(declaration, "DECL"), arg(aliases=["--trump"])] = None
+    decl: Annotated[int | None, Arg("DECL", read=declaration, aliases=("--trump",))] = None
     """One declaration only, 0..9 or a name (default: all)."""
     mode: Maybe[Mode] = None
     """How to find out (default: calibrated at once, then rollout).
@@ -36,7 +35,7 @@ class _Options:
     mapped: the same, with some exact values;
     rollout: plays --samples hands with hidden cards for each declaration, in minutes;
     double_dummy: --samples hands with all cards open."""
-    beside: UseAppendAction[tuple[Mode, ...]] = ()
+    beside: Repeated[tuple[Mode, ...]] = ()
     """Another way, shown beside it."""
     samples: int = 50
     """Hands for each declaration (50: interval +-0.13)."""
@@ -50,9 +49,9 @@ class _Options:
     """Write one page too: .svg, or .png and .pdf with Pillow."""
     investigate: Flag = False
     """Show hands that ended below --below, trick by trick."""
-    below: Annotated[int, arg(metavar="B")] = 30
+    below: Annotated[int, Arg(metavar="B")] = 30
     """Points that were needed."""
-    show: Annotated[int, arg(metavar="N")] = 3
+    show: Annotated[int, Arg(metavar="N")] = 3
     """Show so many of these hands."""
 
 

@@ -8,8 +8,6 @@ JOBS = {
     "generate": ("texas42.fill:generate", "shards of the oracle: every state of a deal with its exact values"),
     "labels": ("texas42.fill:labels", "states of played hands with their exact values, to learn from"),
     "tokenise": ("texas42.networks:tokenise", "tokens of labels and shards as NumPy files"),
-    "train": ("texas42.networks:train", "train a network on exact values"),
-    "train-eq": ("texas42.networks:train_eq", "train a network on E[Q] records, which sees only what a seat sees"),
     "evaluate": ("texas42.networks:evaluate", "regret of a network, decision by decision"),
     "evaluate-eq": ("texas42.networks:evaluate_eq", "regret of such a network, decision by decision"),
     "export": ("texas42.networks:export", "write a network as an ONNX file, or as a .pt of the first pipeline"),

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from tyro.conf import Positional, UseAppendAction, arg
-
+from ludory.arguments import Arg, Repeated
 from ludory.cli.common import Count, File, Flag, Maybe, check_ending, parse, write_text
 from ludory.errors import DataError, OptionError
 
@@ -24,9 +23,9 @@ class _Options:
     Example: ludory texas42 bids-converge data/texas42-bids --bid 34
     """
 
-    paths: Annotated[tuple[Path, ...], Positional, arg(metavar="PATH...", help_behavior_hint="")] = ()
+    paths: Annotated[tuple[Path, ...], Arg(positional=True, metavar="PATH...")] = ()
     """Tables, or folders of them."""
-    hand: UseAppendAction[tuple[Hand, ...]] = ()
+    hand: Repeated[tuple[Hand, ...]] = ()
     """Hand to play, "6-4,5-5,..."."""
     mode: Literal["rollout", "double_dummy"] = "rollout"
     """With --hand: play with hidden hands, or with all hands open."""
@@ -53,7 +52,7 @@ def converge(argv: list[str]) -> int:
     if bool(chosen.paths) == bool(chosen.hand):
         raise OptionError("name tables of `ludory texas42 bids`, or a hand with --hand, and not both")
 
-    from ludory.agents.texas42.bidding.convergence import convergence
+    from ludory.agents.texas42.bidding.make_probability import convergence
 
     points = _read_points(chosen.paths) if chosen.paths else _play_points(chosen)
     steps = convergence(points, chosen.bid, sorted(set(chosen.sizes)))

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from tyro.conf import arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import Count, Flag, Folder, Maybe, parse
 from ludory.errors import OptionError
 
@@ -49,7 +48,7 @@ class _Options(SeedOptions):
         "--device": "worlds are solved on the CPU; leave it out",
         "--batch-size": "each decision stops by itself; leave it out, or choose --adaptive-batch-size",
     }
-    out: Annotated[Folder, arg(aliases=["--output-dir"])] = Path("data/texas42-eq")
+    out: Annotated[Folder, Arg(aliases=("--output-dir",))] = Path("data/texas42-eq")
     """Folder of the records."""
     preset: Maybe[Literal["seed"]] = None
     """Other defaults of the options; seed: those of the first pipeline (what is said besides wins)."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-from tyro.conf import arg
+from typing import Any
 
 from ludory.cli.common import Count, File, FileArgument, Flag, Maybe, Paths, check_ending, parse, write_text
 from ludory.errors import OptionError
@@ -43,7 +41,7 @@ class _Analyse:
 
     paths: Paths
     """Records (.safetensors, .pt), or folders."""
-    samples: Annotated[tuple[Count, ...], arg(help_behavior_hint="")] = ()
+    samples: tuple[Count, ...] = ()
     """Draw so many other worlds, and compare the best tile."""
     seed: Count = 0
     """Seed of these worlds."""

@@ -7,8 +7,7 @@ from itertools import count as endless
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import Count, Folder, Maybe, common_fields, parse
 from ludory.errors import OptionError
 
@@ -34,7 +33,7 @@ class _Generate(SeedOptions):
     """Folder of the shards (with --marginalized: data/shards-marginalized)."""
     decl: Maybe[DeclOrRandom] = None
     """Declaration, 0..9 or a name; random: one of the nine that can be called, drawn by the seed (default: seed % 10)."""
-    marginalized: Annotated[bool, arg(aliases=["--marginalised"])] = False
+    marginalized: Annotated[bool, Arg(aliases=("--marginalised",))] = False
     """Several deals of the other three hands for each hand of seat 0."""
     n_opp_seeds: Maybe[Count] = None
     """How many of these (default 3); a larger number adds files."""
@@ -117,7 +116,7 @@ def bids(argv: list[str]) -> int:
     """Write the tables that are missing, or show which are; returns the exit code."""
     chosen = parse(_Bids, argv, "texas42 bids")
 
-    from ludory.algorithms.texas42.data.bids import make_bids
+    from ludory.algorithms.texas42.data.shards import make_bids
     from ludory.data.formats.texas42.bid_tables import BidName, read_bids
     from ludory.envs import check_range
 

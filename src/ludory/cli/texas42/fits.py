@@ -120,8 +120,7 @@ def _imitating(options: _Quick) -> QuickPolicyWeights:
     from rich.console import Console
     from rich.progress import Progress
 
-    from ludory.algorithms.texas42.quick.examples import PLAYER, gather_examples
-    from ludory.algorithms.texas42.quick.fit import fit
+    from ludory.algorithms.texas42.quick.fit import PLAYER, fit, gather_examples
 
     hands, player, epochs = options.hands or HANDS, options.player or PLAYER, options.epochs or EPOCHS
     with Progress(transient=True, console=Console(stderr=True)) as progress:

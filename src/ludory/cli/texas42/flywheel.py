@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from tyro.conf import arg
-
+from ludory.arguments import Arg
 from ludory.cli.common import Folder, common_fields, parse, run_job
 from ludory.cli.train.flywheel import FlywheelSteps, resume_turns, run_turns, show_turns
 
@@ -29,13 +28,13 @@ class _Run(FlywheelSteps):
     Example: ludory texas42 flywheel run --start runs/net.ludory --start-seed 10000 --out runs/oracle
     """
 
-    start: Annotated[str, arg(metavar="FILE")]
-    """Checkpoint of `ludory texas42 train`."""
+    start: Annotated[str, Arg(metavar="FILE")]
+    """Checkpoint of `ludory train texas42_oracle`."""
     out: Folder
     """Folder of the flywheel."""
     deals: int = 500
     """New seeds a turn, a multiple of 50."""
-    start_seed: Annotated[int, arg(metavar="N")] = 0
+    start_seed: Annotated[int, Arg(metavar="N")] = 0
     """The first of them."""
     golden: int = 1000
     """Seeds of val to score on."""

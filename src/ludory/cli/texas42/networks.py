@@ -1,4 +1,4 @@
-"""`ludory texas42 train | evaluate | train-eq | evaluate-eq | export | promote | models | tokenise`: networks that learn from the oracle."""
+"""`ludory texas42 evaluate | evaluate-eq | export | promote | models | tokenise`: networks that learn from the oracle."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from tyro.conf import arg
-
-from ludory.arguments import as_typed
+from ludory.arguments import Arg, as_typed
 from ludory.cli.common import (
     File,
     FileArgument,
@@ -28,16 +26,16 @@ CATALOGUE = Path("models/texas42")
 
 @dataclass(frozen=True, kw_only=True)
 class _Data:
-    data: Annotated[Folder, arg(aliases=["--input"])] = Path("data/texas42-labels")
+    data: Annotated[Folder, Arg(aliases=("--input",))] = Path("data/texas42-labels")
     """Labels or shards."""
-    per_decision: Annotated[int, arg(metavar="N")] = 2000
+    per_decision: Annotated[int, Arg(metavar="N")] = 2000
     """States of a shard for each number of tiles played."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Scored(_Data):
     checkpoint: FileArgument
-    """Checkpoint of `ludory texas42 train`."""
+    """Checkpoint of `ludory train texas42_oracle`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +59,7 @@ class _EvaluateEq:
     """
 
     checkpoint: FileArgument
-    """Checkpoint of `ludory texas42 train-eq`."""
+    """Checkpoint of `ludory train texas42_student`."""
     data: Folder = Path("data/texas42-eq")
     """Records of `ludory texas42 eq`."""
     split: Literal["val", "test"] = "val"
@@ -80,7 +78,7 @@ class _Export:
     """
 
     checkpoint: FileArgument
-    """Checkpoint of `ludory texas42 train`."""
+    """Checkpoint of `ludory train texas42_oracle`."""
     out: Maybe[File] = None
     """File to write (default: the checkpoint with the ending .onnx)."""
 
@@ -116,7 +114,7 @@ class _Tokenise(_Data):
     Example: ludory texas42 tokenise --data data/shards-standard --out data/tokenized
     """
 
-    out: Annotated[Folder, arg(aliases=["--output"])]
+    out: Annotated[Folder, Arg(aliases=("--output",))]
     """Folder to write to."""
     tokens: Literal[1, 2] = 2
     """Version; 2: seats counted from the mover, as networks read them; 1: absolute seats, as the older pipeline and domino(tokens=1) do."""
@@ -130,28 +128,11 @@ class _Tokenise(_Data):
     """Count files, and write nothing."""
 
 
-def train(argv: list[str]) -> int:
-    """As `ludory train texas42_oracle`, with its game filled in."""
-    from ludory.cli.train.train import run as run_train
-
-    named = ["--policy", "domino"] if not any(one.startswith("--policy") for one in argv) else []
-    return run_train(["texas42_oracle", "--env", "Texas42Play-v0", *named, *argv])
-
-
-def train_eq(argv: list[str]) -> int:
-    """As `ludory train texas42_student`, with its game filled in."""
-    from ludory.cli.train.train import run as run_train
-
-    return run_train(["texas42_student", "--env", "Texas42Play-v0", "--option", "observation=transcript", *argv])
-
-
 def evaluate_eq(argv: list[str]) -> int:
     """Score a network on E[Q] records that it has not learnt from."""
     chosen = parse(_EvaluateEq, argv, "texas42 evaluate-eq")
 
-    from ludory.algorithms.texas42.student.data import read_split
-    from ludory.algorithms.texas42.student.module import score_student
-    from ludory.algorithms.texas42.student.student import Texas42Student, student_table
+    from ludory.algorithms.texas42.student.student import Texas42Student, read_split, score_student, student_table
 
     policy = Texas42Student.load(chosen.checkpoint).policy
     found = score_student(policy, read_split(chosen.data, chosen.split))
@@ -166,8 +147,7 @@ def evaluate(argv: list[str]) -> int:
     """Score a network on states that it has not learnt from."""
     chosen = parse(_Evaluate, argv, "texas42 evaluate")
 
-    from ludory.algorithms.texas42.oracle.report import tally_tables
-    from ludory.algorithms.texas42.oracle.tally import as_json
+    from ludory.algorithms.texas42.oracle.tally import as_json, tally_tables
 
     _, counted = _scored(chosen, chosen.split)
     if chosen.json:
@@ -244,8 +224,7 @@ def tokenise(argv: list[str]) -> int:
     """Write tokens of labels and shards as NumPy files."""
     chosen = parse(_Tokenise, argv, "texas42 tokenise")
 
-    from ludory.algorithms.texas42.oracle.data import read_split
-    from ludory.algorithms.texas42.oracle.token_files import write_tokens
+    from ludory.algorithms.texas42.oracle.data import read_split, write_tokens
 
     if chosen.dry_run:
         for split in chosen.splits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ludory.cli.common import typed
+from ludory.arguments import Arg
 from ludory.errors import OptionError
 
 
@@ -68,7 +68,7 @@ def seeds(text: str) -> range:
     raise OptionError(f"seeds {text!r}: must be a seed, such as 7, or a range, such as 0-99")
 
 
-Decl = Annotated[int, typed(declaration, "DECL")]
-DeclOrRandom = Annotated[int | Literal["random"], typed(declaration_or_random, "DECL")]
-Hand = Annotated[tuple[int, ...], typed(hand, "TILES")]
-Seeds = Annotated[range, typed(seeds, "N[-M]")]
+Decl = Annotated[int, Arg("DECL", read=declaration)]
+DeclOrRandom = Annotated[int | Literal["random"], Arg("DECL", read=declaration_or_random)]
+Hand = Annotated[tuple[int, ...], Arg("TILES", read=hand)]
+Seeds = Annotated[range, Arg("N[-M]", read=seeds)]

@@ -6,9 +6,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ludory.agents.partners import baseline_of
 from ludory.arguments import as_typed
-from ludory.cli.common.plugin_files import program
 from ludory.errors import LudoryError
+from ludory.plugins.files import program
 from ludory.visible import visible
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def print_closing(model: Learner, file: Path, done: int, games: int, tuned: Tune
         "next:\n"
         f"  {program()} eval {name}{opponent} --game {id}{options} --games 2000\n"
         f"  {program()} watch {id} {name}{options} --html game.html\n"
-        f"  {program()} train {model.id.partition('-v')[0]} --env {id}{every} --out {name} --resume --timesteps {2 * done}"
+        + "".join(f"  {program()} {job} {name}\n" for job in getattr(model, "jobs", ()))
+        + f"  {program()} train {model.id.partition('-v')[0]} --env {id}{every} --out {name} --resume --timesteps {2 * done}"
     )
 
 
@@ -75,13 +77,3 @@ def _problem_of_playing(game: Game) -> str:
         if engine is not None:
             engine.close()
     return ""
-
-
-def baseline_of(game: Game) -> str:
-    """The rule bot or quick search that an agent of a game is compared with; "random" where there is none."""
-    from ludory.agents.partners import DEFAULT_PARTNERS
-
-    found = DEFAULT_PARTNERS.get(game.facts.name, "random")
-    if found == "mcts":
-        return "mcts(simulations=100)"  # hundreds of games should take seconds
-    return "random" if found.endswith("/cfr") else found  # nobody beats an equilibrium

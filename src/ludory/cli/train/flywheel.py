@@ -186,9 +186,11 @@ def run_turns(flywheel: Turns[Any], once: bool, placement: PlacedOn = HERE) -> i
     """
     from ludory.algorithms import exit_code, stop_on_interrupt
 
-    if placement.ray and not flywheel.searches_elsewhere:
+    if (placement.ray or placement.jobs) and not flywheel.searches_elsewhere:
         flywheel.release()
-        raise OptionError(f"--ray: `{flywheel.state.command}` runs in one process; leave it out")
+        raise OptionError(
+            f"{'--jobs' if placement.jobs else '--ray'}: `{flywheel.state.command}` runs in one process; leave it out"
+        )
 
     def on_step(flywheel: Turns[Any]) -> None:
         state = flywheel.state

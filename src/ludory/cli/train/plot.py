@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import arg
-
+from ludory.arguments import Arg
 from ludory.cli.common.guard import say
 from ludory.cli.common.options import File, Flag, Paths
 from ludory.cli.common.parser import parse
@@ -33,7 +32,7 @@ class _Options:
     Example: ludory plot runs/* --out curves.svg
     """
 
-    runs: Annotated[Paths, arg(metavar="RUN...")]
+    runs: Annotated[Paths, Arg(metavar="RUN...")]
     """Models or tables of `ludory train`, or folders of these."""
     metric: str = "rollout/ep_rew_mean"
     """Column of the tables."""

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tyro.conf import Positional
-
-from ludory.arguments import options_of, print_config, read_arguments
+from ludory.agents.partners import baseline_of
+from ludory.arguments import Positional, options_of, print_config, read_arguments
 from ludory.cli.common.files import check_ending, write_text
 from ludory.cli.common.options import Assignments, Count, EnvId, File, Folder, GameOptions, Maybe, parse_options
 from ludory.cli.common.parser import parse_known
 from ludory.cli.common.showing import log_on_stderr
 from ludory.errors import OptionError
 
-from .closing import baseline_of
 from .train import algorithm_help
 
 if TYPE_CHECKING:

@@ -10,9 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tyro.conf import Positional, Suppress, arg
-
-from ludory.arguments import as_typed, options_of, print_config, read_arguments, scan, show_help
+from ludory.arguments import (
+    Arg,
+    Hidden,
+    Positional,
+    as_typed,
+    help_page,
+    options_of,
+    print_config,
+    read_arguments,
+    scan,
+)
 from ludory.cli.common.files import file_with_suffix
 from ludory.cli.common.options import (
     Count,
@@ -25,7 +33,7 @@ from ludory.cli.common.options import (
     learner_options,
     parse_options,
 )
-from ludory.cli.common.parser import parse, parse_known, typed
+from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import log_on_stderr
 from ludory.errors import OptionError, UnknownIdError
 
@@ -55,7 +63,7 @@ class _Options(GameOptions):
 
     algorithm: Positional[Maybe[str]] = None
     """Id of an algorithm, see `ludory list algorithms`; or pipeline."""
-    env: Annotated[str | None, arg(aliases=["--game"], metavar="ID", help_behavior_hint="")] = None
+    env: Annotated[str | None, Arg(aliases=("--game",), metavar="ID")] = None
     """Id of a game, see `ludory list games`; with --data that of the recorded games."""
     data: Maybe[Folder] = None
     """Recorded games to learn from, as --dataset; the game is theirs, and need not be installed."""
@@ -64,36 +72,48 @@ class _Options(GameOptions):
     timesteps: Maybe[Count] = None
     """Decisions in all, made or read (default: as tuned, else 2,000,000; with a dataset those of all epochs)."""
     minutes: Maybe[float] = None
-    """Stop after so many minutes, even if timesteps are left; stages share them."""
+    """Stop after so many minutes, even if timesteps are left; stages share them. Of a league without --timesteps they are the budget."""
     out: Maybe[File] = None
-    """File of the model (default: runs/ALGORITHM-GAME.ludory)."""
+    """File of the model (default: runs/ALGORITHM-GAME.ludory); of a league or flywheel a folder."""
     resume: Flag = False
     """Go on with the run in --out, if there is one."""
     untuned: Flag = False
     """Do not use tuned settings."""
-    log: Annotated[tuple[str, ...], typed(_names, "NAMES")] = ("csv",)
+    log: Annotated[tuple[str, ...], Arg("NAMES", read=_names)] = ("csv",)
     """Logs of metrics, comma-separated: csv, tensorboard, wandb."""
     verbose: Flag = False
     """Print a table of metrics after every iteration."""
     eval_games: int = 200
     """Games that the trained agent plays at the end for its score, at most 20 where the rules run elsewhere; 0: none. If typed, those of
     the algorithm's own scores, too (distill, flywheel)."""
-    save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
+    save_every: Annotated[float, Arg(metavar="SECONDS")] = 60.0
     """Time between checkpoints."""
-    ray: Annotated[Maybe[int], arg(metavar="N")] = None
-    """Let N samplers on a Ray cluster play the games, while this process learns; ppo, vtrace and text-ppo can. Needs ludory[ray]."""
-    address: Annotated[str, arg(metavar="ADDRESS")] = "local"
+    jobs: Count = 0
+    """As --ray, in N processes of this machine, without Ray."""
+    ray: Annotated[Maybe[int], Arg(metavar="N")] = None
+    """Let N samplers on a Ray cluster play the games, while this process learns; ppo, vtrace and text-ppo can. The learners of a league
+    learn there. 0: one for each core. Needs ludory[ray]."""
+    address: Annotated[str, Arg(metavar="ADDRESS")] = "local"
     """Cluster for --ray: local (started on this machine, for this run), auto (the one that this machine belongs to), or HOST:PORT of its head."""
+    deterministic: Flag = False
+    """With --jobs or --ray: learners of a league take turns, so that its log is that of one process. Otherwise all learn at once."""
     progress: Flag = False
     """Show progress even when stderr is not a terminal."""
-    behind: Suppress[list[str] | None] = None
-    recorded: Suppress[Any] = None
+    behind: Hidden[list[str] | None] = None
+    is_folder: Hidden[bool] = False
+    recorded: Hidden[Any] = None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether other processes play."""
+        return self.ray is not None or self.jobs > 0
 
     @property
     def file(self) -> Path:
         """Where the model is written."""
         if self.out is not None:
-            return file_with_suffix("--out", self.out, ".ludory")
+            file = file_with_suffix("--out", self.out, ".ludory")
+            return self.out if self.is_folder and not file.exists() else file
         return Path("runs") / f"{self.algorithm}-{self.env}.ludory".replace(":", "-").replace("/", "-")
 
     def game(self) -> Any:
@@ -105,14 +125,30 @@ class _Options(GameOptions):
         return game_of_data(self.recorded)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _FolderOptions(_Options):
+    out: Folder | None = None
+
+
 def run(argv: list[str]) -> int:
     """Train, or go on with a run; returns the exit code."""
     own, behind = behind_dashes(argv)
     typed = [one for one in own if one not in ("-h", "--help")]
-    chosen, found = parse_known(_Options, typed, "train")
-    rest, chosen = found.rest, dataclasses.replace(chosen, behind=behind or found.behind)
-    if len(typed) < len(own) or chosen.algorithm is None:
-        return algorithm_help(_Options, "train", chosen.algorithm)
+    found = scan(_Options, typed, "ludory train", partial=True)
+    algorithm = found.words["algorithm"][0][0] if "algorithm" in found.words else None
+    if len(typed) < len(own) or algorithm is None:
+        return algorithm_help(_Options, "train", algorithm)
+    from ludory.plugins import algorithms
+
+    kind = algorithms.load(algorithm)
+    if is_folder := kind.run_is_folder:
+        found.options = options_of(_FolderOptions)
+    rest = found.rest
+    chosen = dataclasses.replace(found.build(), behind=behind or found.behind, is_folder=is_folder)
+    if chosen.deterministic and not (chosen.elsewhere and hasattr(kind, "in_order")):
+        raise OptionError(
+            "--deterministic: is for leagues at workers, all others are; add --jobs 2 or --ray 0, or leave it out"
+        )
     if chosen.data is not None:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
@@ -159,19 +195,21 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
     check_logs(chosen.log)
     kind, tuned = _tuned(chosen, rest)
     # a run that did not begin in stages goes on without them
-    if tuned and tuned.stages and chosen.file.exists() and not _begun_in_stages(chosen.file, tuned):
+    if tuned and tuned.stages and _exists(chosen.file) and not _begun_in_stages(chosen.file, tuned):
         tuned = None
-    if chosen.file.exists() and tuned is None:  # goes on as it began
+    if _exists(chosen.file) and tuned is None:  # goes on as it began
         plan = [PlannedStage("whole", None, {}, chosen.timesteps or 0, 1.0)]
     else:
         plan = _stages(chosen, rest, kind, tuned)
     files = [*(_stage_file(chosen.file, stage.name) for stage in plan[:-1]), chosen.file]
     # the stages before the last file are over
-    begun = max((k for k, file in enumerate(files) if file.exists()), default=0)
+    begun = max((k for k, file in enumerate(files) if _exists(file)), default=0)
     for k, (stage, file) in list(enumerate(zip(plan, files, strict=True)))[begun:]:
         last = k == len(plan) - 1
         model = _model(chosen, rest, kind, tuned, stage, file, files[k - 1] if k else None)
-        model.verbose = int(chosen.verbose)
+        model.verbose, minutes = int(chosen.verbose), chosen.minutes and chosen.minutes * stage.share
+        if chosen.timesteps is None and hasattr(model, "minutes"):
+            model.minutes, minutes = minutes, None
         timesteps = stage.timesteps or model.planned_timesteps
         if model.num_timesteps >= timesteps:
             if last:
@@ -188,7 +226,7 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
                 timesteps,
                 file,
                 save_every=chosen.save_every,
-                minutes=chosen.minutes and chosen.minutes * stage.share,
+                minutes=minutes,
                 progress_bar=sys.stderr.isatty() or chosen.progress,
                 lock=lock if last else None,
                 logs=chosen.log,
@@ -213,22 +251,30 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
 
 @contextmanager
 def _sampled(model: Any, chosen: _Options) -> Iterator[None]:
-    """Let the samplers of --ray play the games of `model`, which are its own again at the end."""
+    """Let the samplers of --jobs or --ray play the games of `model`, which are its own again at the end."""
     from ludory.cluster.placement import PlacedOn
 
-    if chosen.ray is not None and getattr(model, "samples_in", None) is None:
+    if chosen.elsewhere and getattr(model, "samples_in", None) is None:
         raise OptionError(
-            f"--ray: {chosen.algorithm} runs in one process; ppo, vtrace and text-ppo can sample on a cluster"
+            f"{'--jobs' if chosen.jobs else '--ray'}: {chosen.algorithm} runs in one process; "
+            "ppo, vtrace, text-ppo and league can sample in others"
         )
-    with PlacedOn(chosen.ray is not None, chosen.address, chosen.ray).open() as workers:
-        if workers is None or chosen.ray is None:
+    with PlacedOn(chosen.ray is not None, chosen.address, chosen.ray or None, chosen.jobs).open() as workers:
+        if workers is None:
             yield
             return
-        model.sample_at(workers, chosen.ray)
+        if chosen.deterministic:
+            model.in_order = True
+        model.sample_at(workers, chosen.ray or workers.count)
         try:
             yield
         finally:
             model.release_samplers()
+
+
+def _exists(file: Path) -> bool:
+    """Whether a run was saved there; an empty folder is as good as none."""
+    return any(file.iterdir()) if file.is_dir() else file.exists()
 
 
 def _stage_file(file: Path, name: str) -> Path:
@@ -281,7 +327,7 @@ def algorithm_help(options: type[Any], verb: str, algorithm: str | None) -> int:
     from ludory.plugins import algorithms
 
     print()
-    show_help(algorithms.options(algorithm), f"ludory {verb} {algorithm}")
+    print(help_page(algorithms.options(algorithm), f"ludory {verb} {algorithm}"))
     return 0
 
 
@@ -293,7 +339,7 @@ def _with_header(chosen: _Options) -> _Options:
         raise OptionError(
             f"--data {chosen.data}: {chosen.algorithm} plays games of its own; `ludory train bc` learns from recorded ones"
         )
-    if chosen.env is not None or (chosen.out and chosen.resume and chosen.file.exists()):
+    if chosen.env is not None or (chosen.out and chosen.resume and _exists(chosen.file)):
         return chosen
     from ludory.data.dataset import header_at
 
@@ -315,7 +361,7 @@ def _model(
     """The model of a file, or a new one, which starts from the weights of the stage before it."""
     from ludory.algorithms.running.folder_lock import is_first_process
 
-    if file.exists() and (chosen.resume or is_first_process()):
+    if _exists(file) and (chosen.resume or is_first_process()):
         if not chosen.resume:
             raise OptionError(f"{file} exists; add --resume to go on with it, or name another file with --out")
         model = kind.load(file)

@@ -10,19 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.pokemon import observation as encoder
 from ludory.envs.pokemon.columns import ENTITY_SIZE
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, gimmick_groups
 from ludory.envs.pokemon.formats import MOVES as MOVES_OF_MENU
-from ludory.envs.pokemon.observation import (
-    SEED41_PARTS,
-    SEED41_SIZE,
-    entity_spec,
-    flat_of_entity,
-    flat_spec,
-    seed41_spec,
-    write_entity,
-    write_seed41,
-)
 from ludory.envs.pokemon.tracker import Tracker
 from ludory.envs.pokemon.tracker import layout as at
 from ludory.envs.pokemon.vocab import UNKNOWN, numbers
@@ -47,7 +38,7 @@ class ObservedDecisions(NamedTuple):
     kinds: tuple[str, ...]
 
 
-SPECS = {"entity": entity_spec, "flat": flat_spec, "seed41": seed41_spec}
+SPECS = {"entity": encoder.entity_spec, "flat": encoder.flat_spec, "seed41": encoder.seed41_spec}
 
 
 def observation_for(first: BattleTrajectory, observation: str | None, path: str | Path) -> str:
@@ -111,7 +102,7 @@ def _from_stream(trajectory: BattleTrajectory, masks: NDArray[np.bool_], observa
     # a spectator's log gives the course; requests are then made of what it shows
     tracker, stream, fed = _tracker(trajectory, view), trajectory.stream, 0
     points = iter([one for one in view.decisions if one.seat == trajectory.seat] if view is not None else [])
-    rows = np.zeros((len(masks), SEED41_SIZE if observation == "seed41" else ENTITY_SIZE), np.float32)
+    rows = np.zeros((len(masks), encoder.SEED41_SIZE if observation == "seed41" else ENTITY_SIZE), np.float32)
     for step, mask, row in zip(trajectory.steps, masks, rows, strict=True):
         # each decision sees the stream up to its request
         tracker.feed_all(stream[fed : step.at])
@@ -119,10 +110,10 @@ def _from_stream(trajectory: BattleTrajectory, masks: NDArray[np.bool_], observa
         if view is not None:
             _show_request(tracker, next(points), mask)
         if observation == "seed41":
-            write_seed41(tracker, row)
+            encoder.write_seed41(tracker, row)
         else:
-            write_entity(tracker, mask, row)
-    return flat_of_entity(rows) if observation == "flat" else rows
+            encoder.write_entity(tracker, mask, row)
+    return encoder.flat_of_entity(rows) if observation == "flat" else rows
 
 
 def _tracker(trajectory: BattleTrajectory, view: SpectatorView | None) -> Tracker:
@@ -175,8 +166,8 @@ def _show_request(tracker: Tracker, point: Decision, mask: NDArray[np.bool_]) ->
 
 def _seed_row(fields: Mapping[str, Any]) -> NDArray[np.float32]:
     """The 41 numbers of a file of the seed; a missing field is 0, a list that is too long is cut."""
-    row, start = np.zeros(SEED41_SIZE, np.float32), 0
-    for name, size in SEED41_PARTS.items():
+    row, start = np.zeros(encoder.SEED41_SIZE, np.float32), 0
+    for name, size in encoder.SEED41_PARTS.items():
         values = np.atleast_1d(np.asarray(fields.get(name, 0), np.float32))[:size]
         row[start : start + len(values)] = values
         start += size
@@ -196,7 +187,7 @@ def _seed_fields(row: NDArray[np.float32]) -> dict[str, Any]:
     """Names and values: numbers, or lists where a field has several."""
     fields: dict[str, Any] = {}
     start = 0
-    for name, size in SEED41_PARTS.items():
+    for name, size in encoder.SEED41_PARTS.items():
         values = [round(float(value), 6) for value in row[start : start + size]]
         fields[name] = values if size > 1 else values[0]
         start += size

@@ -20,7 +20,7 @@ from ludory.envs.pokemon.vocab import VOCAB_SHA256
 from ludory.errors import CheckpointError, DataError, OptionError
 
 from .observations import SPECS, observation_for, observations_of
-from .origins import check_origin, remapped
+from .shards import check_origin, remapped
 from .splitting import check_disjoint
 from .trajectories import KINDS, MISSING, read_trajectories
 

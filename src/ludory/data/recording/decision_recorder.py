@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.data.columns import USED, Columns, used_column
 from ludory.data.header import ExtraColumn
-from ludory.envs.engine.protocol import Array, Engine, on_host
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory, Player
-from ludory.envs.seats.table import Table
+from ludory.envs import Array, Engine, Game, Memory, Player, Table, on_host
 
 EARNED = ExtraColumn("earned", "float32")
 """Sum of the seat's rewards before the decision. Together with the later rewards it makes the return."""

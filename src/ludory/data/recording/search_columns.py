@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.data.columns import Columns, game_starts
 from ludory.data.header import ExtraColumn
-from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.facts import GameFacts
-from ludory.envs.game import Game
-from ludory.envs.seats.player import Memory, Player
+from ludory.envs import Array, Engine, Game, GameFacts, Memory, Player
 
 __all__ = [
     "BLUEPRINT",

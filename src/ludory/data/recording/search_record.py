@@ -10,32 +10,73 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from ludory.atomic import remove_temporaries
+from ludory.atomic import atomic_file, remove_temporaries
 from ludory.claims import claimed, share
-from ludory.data.columns import Columns
+from ludory.data import shards
+from ludory.data.columns import Columns, from_table, game_starts
 from ludory.data.header import TrajectoryHeader
-from ludory.data.shards import (
-    MANIFEST,
-    RECENT,
-    Manifest,
-    index_shard,
-    open_shard,
-    read_manifest,
-    read_unit,
-    shard_file,
-    shard_number,
-    write_table,
-)
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine
+from ludory.data.shards import Manifest, open_shard, read_unit, shard_file
+from ludory.envs import Game, make_engine
 from ludory.errors import DataError
 from ludory.plugins.spec import parse_spec
 from ludory.written import WrittenFiles, lost
 
 from .decision_recorder import DecisionRecorder
-from .game_results import write_game_results
 from .search_columns import Searches, SearchNotes, with_course
+
+RESULTS = "games.parquet"
+FACTS = ("score", "stacks", "lives", "end")
+"""Entries of `info` after the last move, if the game has them."""
+
+
+def write_game_results(folder: Path, manifest: Manifest, game: Game) -> None:
+    """Replay the games of a complete set and write one row for each.
+
+    Columns: `game`, `seed`, `start_seat`, `moves`, `return` of every seat, and for Hanabi `deck` (card ids in the order of dealing),
+    `score`, `stacks`, `lives` and `end`.
+
+    Raises:
+        DataError: a game does not go as recorded.
+        OutputError: the file cannot be written.
+    """
+    rows: list[dict[str, Any]] = []
+    for shard in range(manifest.shards):
+        rows += _results(shard_file(folder, shard), shard * manifest.shard_games, manifest, game)
+    with atomic_file(folder / RESULTS) as handle:
+        pq.write_table(pa.Table.from_pylist(rows), handle)
+
+
+def _results(file: Path, first_game: int, manifest: Manifest, game: Game) -> list[dict[str, Any]]:
+    with open_shard(file) as opened:
+        parts = [from_table(read_unit(opened, file, k), manifest.header) for k in range(opened.num_row_groups)]
+    games, actions = (np.concatenate([getattr(part, name) for part in parts]) for name in ("games", "actions"))
+    starts = game_starts(games)
+    lengths, seed = np.diff(np.append(starts, len(games))), manifest.header.seed or 0
+    engine = make_engine(game, len(starts), seed=seed, first_game=first_game)
+    engine.reset()
+    before = [{"start_seat": int(engine.to_move[k])} | _deck(engine.state, k) for k in range(len(starts))]
+    returns = np.zeros((len(starts), game.facts.players), np.float64)
+    for move in range(int(lengths.max())):
+        running = np.flatnonzero(lengths > move)
+        engine.step(actions[starts[running] + move, 0], running)
+        returns += engine.rewards
+    unfinished = np.flatnonzero(~(engine.terminated | engine.truncated))
+    if len(unfinished):
+        raise DataError(
+            f"{file}: game {first_game + unfinished[0]} does not go as recorded; delete the file, and record it again"
+        )
+    infos = [game.look.info(engine.state, k) for k in range(len(starts))]
+    return [
+        {"game": first_game + k, "seed": seed, **before[k], "moves": int(lengths[k]), "return": returns[k].tolist()}
+        | {name: infos[k][name] for name in FACTS if name in infos[k]}
+        for k in range(len(starts))
+    ]
+
+
+def _deck(state: Any, row: int) -> dict[str, Any]:
+    return {"deck": np.asarray(state.deck[row]).tolist()} if hasattr(state, "deck") else {}
 
 
 class SearchRecording:
@@ -51,10 +92,10 @@ class SearchRecording:
         game: the game to play.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, game: Game) -> None:
+    def __init__(self, folder: Path, manifest: shards.Manifest, game: Game) -> None:
         self._folder, self._manifest, self._game = folder, manifest, game
         self._written = WrittenFiles()
-        self._written.add(folder / MANIFEST)
+        self._written.add(folder / shards.MANIFEST)
 
     def steps(self, writing: Callable[[Sequence[int]], Callable[[int, Path], None]]) -> Iterator[int]:
         """Write missing games that no other process is playing; yields the number of games found or made.
@@ -85,13 +126,13 @@ class SearchRecording:
         for game in share(missing, self._file, self._is_there, make):
             if game is not None:
                 self._written.add(self._file(game))
-                self._written.check(RECENT, self._as_good)
+                self._written.check(shards.RECENT, self._as_good)
                 left[game[0]].remove(game[1])
                 if not left[game[0]]:
                     self._join(game[0])
             yield 0 if game is None else 1
         self._written.check(None, self._as_good)
-        if self._manifest == read_manifest(self._folder):  # nobody else is recording a larger set
+        if self._manifest == shards.read_manifest(self._folder):  # nobody else is recording a larger set
             write_game_results(self._folder, self._manifest, self._game)
 
     def _file(self, game: tuple[int, int]) -> Path:
@@ -102,30 +143,30 @@ class SearchRecording:
         # a game is in its shard before its own file goes
         shard, number = game
         return number in self._good_games(self._file(game)) or number in self._good_games(
-            shard_file(self._folder, shard)
+            shards.shard_file(self._folder, shard)
         )
 
     def _there(self, shard: int) -> set[int]:
         """Numbers of the whole games of a shard on disk."""
         singles = game_file(self._folder, shard, 0).parent.glob("*.parquet")
-        return set().union(*map(self._good_games, (*singles, shard_file(self._folder, shard))))
+        return set().union(*map(self._good_games, (*singles, shards.shard_file(self._folder, shard))))
 
     def _good_games(self, file: Path) -> set[int]:
-        index = index_shard(file)
+        index = shards.index_shard(file)
         return set(index.games[~index.bad].tolist()) if index.header == self._manifest.header else set()
 
     def _as_good(self, file: Path) -> bool:
         """Whether a file changed only because another process joined games, or records a larger set."""
-        if file.name == MANIFEST:
+        if file.name == shards.MANIFEST:
             return self._manifest.stands_in(self._folder)
         if file.parent == self._folder:
-            return self._is_whole(shard_number(file))
+            return self._is_whole(shards.shard_number(file))
         number = int(file.stem)
         return self._is_there((number // self._manifest.shard_games, number))
 
     def _is_whole(self, shard: int) -> bool:
         """Whether the file of the shard holds all its games."""
-        return self._good_games(shard_file(self._folder, shard)) >= set(self._manifest.numbers(shard))
+        return self._good_games(shards.shard_file(self._folder, shard)) >= set(self._manifest.numbers(shard))
 
     def _join(self, shard: int) -> None:
         """Join the games of a shard, unless that is done, and remove their own files.
@@ -133,7 +174,7 @@ class SearchRecording:
         Raises:
             OutputError: games have disappeared.
         """
-        target = shard_file(self._folder, shard)
+        target = shards.shard_file(self._folder, shard)
         with claimed(target, wait=True):
             # looked at again under the claim
             if not self._is_whole(shard):
@@ -141,7 +182,7 @@ class SearchRecording:
                 if gone := [k for k in self._manifest.numbers(shard) if k not in found]:
                     raise lost([f"{game_file(self._folder, shard, k)} is gone" for k in gone])
                 rows = pa.concat_tables(found[k] for k in sorted(found))
-                write_table(target, self._manifest.header, rows.combine_chunks())
+                shards.write_table(target, self._manifest.header, rows.combine_chunks())
         joined, singles = self._good_games(target), game_file(self._folder, shard, 0).parent
         for file in singles.glob("*.parquet"):
             # only games that are surely in the shard
@@ -162,7 +203,7 @@ class SearchedGames:
         players: one for every seat, or one for all.
     """
 
-    def __init__(self, manifest: Manifest, game: Game, players: Sequence[Any]) -> None:
+    def __init__(self, manifest: shards.Manifest, game: Game, players: Sequence[Any]) -> None:
         self._manifest, self._game = manifest, game
         self._players = [_as_partner(player, number, players, manifest) for number, player in enumerate(players)]
 
@@ -190,7 +231,7 @@ class SearchedGames:
         return [players[0] if seat == number % seats else players[0].partner for seat in range(seats)]
 
 
-def _as_partner(player: Any, number: int, players: Sequence[Any], manifest: Manifest) -> Any:
+def _as_partner(player: Any, number: int, players: Sequence[Any], manifest: shards.Manifest) -> Any:
     """Replace an agent with the name of another seat's blueprint by this blueprint itself."""
     names = manifest.header.agents
     for name, other in zip(names, players, strict=False):
@@ -204,29 +245,29 @@ def _as_partner(player: Any, number: int, players: Sequence[Any], manifest: Mani
 
 def game_file(folder: Path, shard: int, number: int) -> Path:
     """File of a finished game until its shard is complete."""
-    return shard_file(folder, shard).with_suffix(".games") / f"{number:010d}.parquet"
+    return shards.shard_file(folder, shard).with_suffix(".games") / f"{number:010d}.parquet"
 
 
 def whole_games(folder: Path, shard: int, header: TrajectoryHeader) -> Iterator[tuple[int, pa.Table]]:
     """Number and rows of every whole game of a shard on disk, whether or not the shard is complete."""
     singles = sorted(game_file(folder, shard, 0).parent.glob("*.parquet"))
-    for file in (shard_file(folder, shard), *singles):
+    for file in (shards.shard_file(folder, shard), *singles):
         if not file.exists():
             continue
-        index = index_shard(file)
+        index = shards.index_shard(file)
         if index.header != header:
             continue
         try:
-            with open_shard(file) as opened:
+            with shards.open_shard(file) as opened:
                 for unit in np.unique(index.units):
-                    rows = read_unit(opened, file, int(unit))
+                    rows = shards.read_unit(opened, file, int(unit))
                     for number in index.games[(index.units == unit) & ~index.bad].tolist():
                         yield number, rows.filter(pc.equal(rows["game"], number))
         except DataError:
             continue
 
 
-def recorded_games(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
+def recorded_games(folder: Path, manifest: shards.Manifest) -> Iterator[pa.Table]:
     """The rows of every whole game of a set in order; the set may be incomplete."""
     for shard in range(manifest.shards):
         for _, rows in sorted(whole_games(folder, shard, manifest.header), key=lambda one: one[0]):

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ludory.data.columns import UNKNOWN_SEED
+from ludory.data.columns import START, UNKNOWN_SEED
 from ludory.data.header import TrajectoryHeader
 from ludory.data.playthrough import ALL_SEATS, PlayedMove, as_tuples
 from ludory.data.replay import Replay, is_replay, read_replay
 from ludory.data.shards import MANIFEST, open_shard, read_manifest, shard_file, shard_header
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import DataError, IllegalActionError, OptionError, ReplayError, UnknownIdError
+from ludory.reading import JsonError, parse_json, shown
 
 from .game_rows import GameFilter, GamePage, GameRow, Kind, kept_rows
 from .viewer import viewed_files, viewed_rows, viewers
@@ -211,14 +212,17 @@ def _replay_of_set(table: RecordedGames, row: int) -> Replay:
     if not 0 <= row < len(table.games):
         raise UnknownIdError(f"no row {row}; the set has the rows 0 to {len(table.games) - 1}")
     id, seed = int(table.games[row]), int(table.seeds[row])
+    rows, start = _rows_of(table, row), dict[str, Any]()
     if seed == UNKNOWN_SEED:
-        raise ReplayError(
-            f"game {id} of this set has no seed, so its positions cannot be found by playing it again; only games that Ludory recorded can be watched"
-        )
-    rows = _rows_of(table, row)
+        if START.name not in rows.column_names:
+            raise ReplayError(
+                f"game {id} of this set has no seed, so its positions cannot be found by playing it again; only games that Ludory recorded can be watched"
+            )
+        # nothing is drawn that the start does not say
+        seed, start = 0, _start_of(rows, id)
     # the id of a recorded game is its number among the games of the seed
     engine = make_engine(make_game(header.game, **header.options), seed=seed, first_game=id)
-    engine.reset()
+    engine.reset(options=start)
     players = header.agents or tuple(f"seat {seat}" for seat in range(header.players))
     returns, moves = np.zeros(header.players), []
     try:
@@ -236,13 +240,28 @@ def _replay_of_set(table: RecordedGames, row: int) -> Replay:
         )
     over = int(engine.to_move[0]) < 0
     made = tuple(map(float, returns)), over
-    return Replay(header.game, dict(header.options), seed, id, {}, players, tuple(moves), *made)
+    return Replay(header.game, dict(header.options), seed, id, start, players, tuple(moves), *made)
+
+
+def _start_of(rows: pa.Table, id: int) -> dict[str, Any]:
+    """The reset options of a game without a seed."""
+    text = rows[START.name][0].as_py()
+    try:
+        start = parse_json(text or "")
+    except JsonError as error:
+        raise ReplayError(f"game {id}, field {START.name!r}: {error}; convert its file again") from error
+    if not isinstance(start, dict):
+        raise ReplayError(
+            f"game {id}, field {START.name!r}: got {shown(start)}, must be a JSON object; convert its file again"
+        )
+    return start
 
 
 def _rows_of(table: RecordedGames, row: int) -> pa.Table:
     """The rows of a game, in the order of its moves."""
     file = table.files[table.shards[row]]
     wanted = ["game", "step", "seat", *(f"action_{name}" for name in table.header.head_names)]
+    wanted += [START.name] if START in table.header.extra_columns else []
     found = open_shard(file).read(columns=wanted)
     return found.filter(pc.equal(found["game"], int(table.games[row])))
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ludory.data.replay import Replay, frames
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs import Game, make_game
 from ludory.envs.pictures import svg_picture
 from ludory.errors import OptionError
 from ludory.frames.raster import Camera, Frame, check_rasteriser

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ludory.envs import Field, Game
 from ludory.envs.chance import STREAM, hash_rows, redeal_streams
 from ludory.envs.engine.binding.kernel_faults import Places, bytecode_faults, present
 from ludory.envs.engine.storage import new_records, own_fields, shared_arrays, state_class
-from ludory.envs.game import Game
-from ludory.envs.parts import Field
 from ludory.errors import ConformanceError
 from ludory.testing.random_moves import head_parts, random_moves
 from ludory.testing.recording import Array

@@ -18,9 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game
-from ludory.envs.make import make_game
+from ludory.envs import Engine, Game, make_game
 from ludory.errors import ConformanceError
 from ludory.plugins import games
 from ludory.testing.recording import Array, Moment, Recording, compare, look, record, replay, to_numpy
@@ -110,7 +108,7 @@ def _run(task: SimulatorTask) -> None:
         path = os.pathsep.join(filter(None, sys.path))
         chosen = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
         command = [sys.executable, "-m", "ludory.testing.kernels.simulator", str(file)]
-        done = subprocess.run(command, env=os.environ | chosen, capture_output=True, text=True)
+        done = subprocess.run(command, env=os.environ | chosen, capture_output=True, encoding="utf-8", errors="replace")
     lines = done.stderr.strip().splitlines()
     require(done.returncode == 0, lines[-1] if lines else f"the simulator ended with exit code {done.returncode}")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from xml.etree import ElementTree
 
-from ludory.envs.game import Game
-from ludory.envs.parts import State
+from ludory.envs import Game, State
 from ludory.errors import OptionError
 from ludory.testing.trial import Trial, require
 
