@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -19,6 +21,7 @@ from ludory.cli import main
 from ludory.errors import OptionError, UnknownIdError
 from ludory.web import runs
 from ludory.web.app import WebSettings
+from ludory.web.pages.runs import _all_that_is_listed
 from ludory.web.runs import REWARD, CheckpointEvaluation, CurveView
 from ludory.web.slices import CHANGED, when_changed
 
@@ -128,6 +131,32 @@ def test_a_page_hears_of_new_numbers_while_a_run_writes(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as thread:  # Playwright, in tests of the same process, keeps an event loop in this one
         assert thread.submit(asyncio.run, follow()).result() == CHANGED
     assert runs.points_of(run, REWARD)[-1] == (400, 7)
+
+
+@pytest.mark.parametrize("page", ["/runs/ppo", "/runs"])
+def test_a_page_hears_of_what_was_written_before_its_stream_began(
+    client: TestClient, settings: WebSettings, page: str
+) -> None:
+    assert settings.runs is not None
+    file = write_table(settings.runs, "ppo", 3)
+    found = re.search(r'sse-connect="/live/[^"]*since=(\w+)"', client.get(page).text)
+    assert found
+    run = runs.find_run(settings.runs, "ppo")
+
+    def look() -> Any:
+        return run.version if page == "/runs/ppo" else _all_that_is_listed(settings.runs)
+
+    async def first_news() -> str:
+        events = when_changed(look, 0.01, since=found[1])
+        await anext(events)
+        return await asyncio.wait_for(anext(events), 0.2)
+
+    with ThreadPoolExecutor(1) as thread:
+        with pytest.raises(asyncio.TimeoutError):
+            thread.submit(asyncio.run, first_news()).result()
+        with file.open("a") as handle:
+            handle.write("400,4,7\n")
+        assert thread.submit(asyncio.run, first_news()).result() == CHANGED
 
 
 def test_no_more_curves_are_drawn_than_can_be_told_apart(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .pages.choices import read_agent, read_seed
     from .pages.starting import answer_when_ready, when_ready
     from .safety import with_form
-    from .slices import Refinement, event_stream, when_changed
+    from .slices import Refinement, event_stream, seen, when_changed
 
 __all__ = [
     "KeptTexts",
@@ -27,6 +27,7 @@ __all__ = [
     "event_stream",
     "read_agent",
     "read_seed",
+    "seen",
     "signature",
     "walk",
     "when_changed",

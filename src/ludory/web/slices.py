@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -73,19 +74,31 @@ class SlicePool:
         kill_pool(pool)
 
 
-async def when_changed(look: Callable[[], Any], seconds: float = 1.0) -> AsyncIterator[str]:
-    """Server-sent events `changed`, one for every new value of `look()`, which is asked every `seconds` in a thread."""
-    before, quiet = await asyncio.to_thread(look), 0.0
+def seen(value: Any) -> str:
+    """A short text for what a page was drawn from, taken before it is drawn: its stream begins with what changed since."""
+    return hashlib.blake2b(repr(value).encode(), digest_size=8).hexdigest()
+
+
+async def when_changed(look: Callable[[], Any], seconds: float = 1.0, since: str | None = None) -> AsyncIterator[str]:
+    """Server-sent events `changed`, one for every new value of `look()`, which is asked every `seconds` in a thread.
+
+    Args:
+        look: what is followed; values are compared as `seen` has them.
+        seconds: between two looks.
+        since: `seen(look())` from before the page was drawn. Without it, what changes before the stream begins is missed.
+    """
+    before, quiet = since if since else seen(await asyncio.to_thread(look)), 0.0
     yield "retry: 2000\n\n"
     while True:
-        await asyncio.sleep(seconds)
-        now, quiet = await asyncio.to_thread(look), quiet + seconds
+        now = seen(await asyncio.to_thread(look))
         if now != before:
             before, quiet = now, 0.0
             yield CHANGED
         elif quiet >= QUIET:
             quiet = 0.0
             yield ": nothing new\n\n"
+        await asyncio.sleep(seconds)
+        quiet += seconds
 
 
 CHANGED, DONE = "event: changed\ndata:\n\n", "event: done\ndata:\n\n"

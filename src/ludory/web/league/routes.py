@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ludory.web import Listing, Page, event_stream, when_changed
+from ludory.web import Listing, Page, event_stream, seen, when_changed
 from ludory.web.pages.runs import age
 
 SECTIONS = (("results", "Results"), ("strength", "Strength"), ("family", "Family"), ("curves", "Training curves"))
@@ -21,6 +21,7 @@ def league(request: Request) -> Response:
     from . import view  # imports SciPy: a server starts without it
 
     around, top, key = request.app.state.ludory, request.app.state.ludory.settings.runs, request.path_params["key"]
+    since = seen(view.find_league(top, key).version)
     page = view.league_page(top, key)
     if "json" in request.query_params:
         return JSONResponse(page)
@@ -34,7 +35,7 @@ def league(request: Request) -> Response:
         players=[one | {"play": _play(page["env"], one)} for one in page["players"]],
         sections=[(title, found) for name, title in SECTIONS if (found := view.figures(report).get(name))],
         age=age(page["changed"]),
-        live=f"/live/league/{quote(key)}",
+        live=f"/live/league/{quote(key)}?since={since}",
     )
     return answer
 
@@ -49,7 +50,7 @@ async def live_league(request: Request) -> Response:
     from . import view
 
     found = view.find_league(request.app.state.ludory.settings.runs, request.path_params["key"])
-    return event_stream(request, when_changed(lambda: found.version, 5.0))
+    return event_stream(request, when_changed(lambda: found.version, 5.0, request.query_params.get("since")))
 
 
 def _leagues(top: Path | None) -> Listing:

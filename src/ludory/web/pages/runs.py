@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -18,7 +19,7 @@ from ludory.errors import OptionError
 from ludory.web.folders import short_key
 from ludory.web.page import listings
 from ludory.web.safety import with_form
-from ludory.web.slices import DONE, Refinement, event_stream, when_changed
+from ludory.web.slices import DONE, Refinement, event_stream, seen, when_changed
 
 from .choices import agents_for, read_agent
 
@@ -38,6 +39,7 @@ def compare(request: Request) -> Response:
 
     around, query = request.app.state.ludory, request.query_params
     top, view = around.settings.runs, read_view(query)
+    since = seen(_all_that_is_listed(top))
     page = runs.compare_page(top, query.getlist("run"), view)
     if "json" in query:
         return JSONResponse(page)
@@ -47,6 +49,7 @@ def compare(request: Request) -> Response:
     answer: Response = around.render(
         request,
         "runs.html",
+        live=f"/live/runs?since={since}",
         top=top,
         page=page,
         rows=[row | _addresses(row) for row in page["runs"]],
@@ -97,10 +100,11 @@ def one_run(request: Request) -> Response:
 
     around, query = request.app.state.ludory, request.query_params
     top, key, view = around.settings.runs, request.path_params["key"], read_view(query)
+    run = runs.find_run(top, key)
+    since = seen(run.version)
     page = runs.run_page(top, key, view)
     if "json" in query:
         return JSONResponse(page)
-    run = runs.find_run(top, key)
     charts = {name: runs.chart([run], view.of(name)) for name in page["metrics"]}
     groups: dict[str, list[str]] = {}
     for name in page["metrics"]:
@@ -118,7 +122,7 @@ def one_run(request: Request) -> Response:
         agents=agents_for(page["game"]) if page["game"] else [],
         evaluation=evaluation,
         evaluation_id=query.get("evaluation", ""),
-        live=f"/live/run/{quote(key)}",
+        live=f"/live/run/{quote(key)}?since={since}",
         begin=f"/evaluate/{quote(key)}",
     )
     return answer
@@ -154,15 +158,14 @@ async def _nothing() -> AsyncIterator[str]:
 
 async def live_runs(request: Request) -> Response:
     """Events when any run, or what a system has beside them, has new numbers."""
+    top = request.app.state.ludory.settings.runs
+    return event_stream(request, when_changed(lambda: _all_that_is_listed(top), 2.0, request.query_params.get("since")))
+
+
+def _all_that_is_listed(top: Path | None) -> Any:
     from ludory.web import runs
 
-    top = request.app.state.ludory.settings.runs
-
-    def look() -> Any:
-        found = runs.find_runs(top).values()
-        return [(run.key, run.changed) for run in found], listings(top)
-
-    return event_stream(request, when_changed(look, 2.0))
+    return [(run.key, run.changed) for run in runs.find_runs(top).values()], listings(top)
 
 
 async def live_run(request: Request) -> Response:
@@ -171,7 +174,7 @@ async def live_run(request: Request) -> Response:
 
     top, key = request.app.state.ludory.settings.runs, request.path_params["key"]
     run = runs.find_run(top, key)
-    return event_stream(request, when_changed(lambda: run.version))
+    return event_stream(request, when_changed(lambda: run.version, since=request.query_params.get("since")))
 
 
 routes = [
