@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
@@ -47,6 +47,10 @@ class Agent:
 
     def seed(self, seed: int) -> None:
         """Restart random choices from `seed`; deterministic agents ignore it."""
+
+    def counts(self) -> Mapping[str, float]:
+        """What it did or spent since it was made, by name, for whoever reports a score: replies, requests, tokens. Most count nothing."""
+        return {}
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         """Returns actions (m,) or (m, H), and the new memory.

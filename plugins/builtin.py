@@ -141,7 +141,7 @@ AGENTS = (
     Entry(
         "language",
         "ludory.agents.language.agent:make",
-        "a language model that reads the game as text: language(PATH, prompt_mode=..., temperature=...)",
+        "a language model that reads the game as text: language(PATH, prompt_mode=...), or behind an address: language(http://.../v1, model=...)",
     ),
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),

@@ -49,6 +49,15 @@ class Roster:
         self.named, self.game = tuple(named), game
         self.agents = tuple(make_agent(one, game) for one in named)
 
+    def counts(self) -> dict[str, dict[str, float]]:
+        """What each agent counts, by its name; of agents of one name the sums. Those that count nothing are left out."""
+        found: dict[str, dict[str, float]] = {}
+        for number, agent in enumerate(self.agents):
+            for name, count in agent.counts().items():
+                of_one = found.setdefault(self.name(number), {})
+                of_one[name] = of_one.get(name, 0) + count
+        return found
+
     def name(self, number: int) -> str:
         """The spec of an agent, or its own name where it was given as an object."""
         named = self.named[number]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -40,6 +40,8 @@ class CrossPlay:
     """True if all seats receive the same return."""
     returns: NDArray[np.float32]
     """(n, n, games): return of the row's agent, the column's agent in all other seats."""
+    counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """As `EvaluationResult.counts`."""
 
     def __repr__(self) -> str:
         return f"<CrossPlay of {', '.join(self.agents)} in {self.game}: {self.games:,} games of each pair>"
@@ -113,4 +115,5 @@ def cross_play(
         returns[row, column, block.first : block.first + block.games] = found[:, seat]
         if progress:
             progress(block.games)
-    return CrossPlay(names, made.id or made.facts.name, seed, made.facts.reward == "shared", returns)
+    counts = roster.counts() if workers is None else {}
+    return CrossPlay(names, made.id or made.facts.name, seed, made.facts.reward == "shared", returns, counts)

@@ -101,6 +101,7 @@ def evaluate(
         made.facts.reward == "shared",
         np.concatenate([returns for returns, _ in parts]),
         _columns([info for _, infos in parts for info in infos]),
+        counts=roster.counts() if workers is None else {},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +57,8 @@ class EvaluationResult:
     """Public facts of the finished games (`Look.info`) by name: arrays (games, ...) of numbers, lists of text."""
     rotated: bool = False
     """True if every agent sat in every seat: columns of `returns` are then agents, not seats."""
+    counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By agent, what it did or spent since it was made (`Agent.counts`); empty for agents that played elsewhere."""
 
     @property
     def games(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +15,10 @@ from ludory.agents import ONE_MORE, DrawingAgent, RandomAgent
 from ludory.envs.text.reply import Action
 from ludory.errors import OptionError
 
-from .generators import Sampling, make_generator
+from .endpoint import ChatEndpoint
+from .generators import Sampling
 from .model import LanguageModel, load_language_model
+from .replies import Messages, ModelReplies, Replies
 
 LOG = logging.getLogger("ludory.language")
 _WARN_AFTER, _WARN_ABOVE = 20, 0.2
@@ -32,7 +35,7 @@ class LanguageAgent(DrawingAgent):
 
     Args:
         game: with a text codec, and heads.
-        model: what to ask.
+        model: what to ask; a `ChatEndpoint` has its own sampling.
         preset: of prompts, see `TextEnv`; "compact" for models that are made for it.
         prompt_mode: "base", "world_model" or "no_think".
         style: of states; None: the preset's.
@@ -49,7 +52,7 @@ class LanguageAgent(DrawingAgent):
     def __init__(
         self,
         game: envs.Game,
-        model: LanguageModel,
+        model: LanguageModel | ChatEndpoint,
         *,
         preset: str = "default",
         prompt_mode: envs.PromptMode = "base",
@@ -66,10 +69,11 @@ class LanguageAgent(DrawingAgent):
         self._style = envs.checked_style(game, style or ("compact" if chosen.compact else None))
         beliefs = envs.checked_style(game, "places" if chosen.compact else self._style)
         self._prompts = envs.TextPrompts(game, chosen, prompt_mode, self._style, beliefs)
-        self._codec, self._preset, self._mode, self._model = codec, chosen, prompt_mode, model
-        self._generator = make_generator(model, backend)
-        self._sampling = sampling or Sampling()
-        self._sampling.check()
+        self._codec, self._preset, self._mode = codec, chosen, prompt_mode
+        self.replies: Replies = (
+            model if isinstance(model, ChatEndpoint) else ModelReplies(model, sampling or Sampling(), backend)
+        )
+        """Who is asked."""
         self._edges = np.cumsum(game.facts.head_sizes)[:-1]
         super().__init__(seed)
         self._random, self._warned = RandomAgent(game.facts), False
@@ -106,6 +110,10 @@ class LanguageAgent(DrawingAgent):
             memory[numbers] = notes + ONE_MORE
         return actions
 
+    def counts(self) -> Mapping[str, float]:
+        """Replies, those without a legal action, and what they cost."""
+        return {"replies": self.asked, "without a legal action": self.unusable} | dict(self.replies.counts())
+
     def _warn(self) -> None:
         if not self._warned and self.asked >= _WARN_AFTER and self.unusable > _WARN_ABOVE * self.asked:
             self._warned = True
@@ -120,24 +128,23 @@ class LanguageAgent(DrawingAgent):
         """The first action of each reply, None if it names none."""
         turns = notes[:, 1].tolist()
         prompts = [self._messages(state, turn) for state, turn in zip(states, turns, strict=True)]
-        # a template opens the thought of every reply or of none, so that the first prompt tells
-        opened = [self._model.template.text(messages).rstrip().endswith("<think>") for messages in prompts[:1]]
-        ids = [self._model.template.begin(messages) for messages in prompts]
+        # the thought of every reply is opened or of none, so that the first prompt tells
+        opened = any(self.replies.opened(messages) for messages in prompts[:1])
         seeds = envs.hash_rows(notes[:, 0], notes[:, 1]).tolist()
         found: list[Action | None] = []
-        for generation in self._generator.generate(ids, self._sampling, seeds):
+        for reply in self.replies.answer(prompts, seeds):
             verdict = envs.parse_reply(
-                self._model.decode(generation.ids),
+                reply,
                 self._codec.decode,
                 prompt_mode=self._mode,
                 max_actions=1,
                 separator=self._preset.separator,
-                opened=any(opened),
+                opened=opened,
             )
             found.append(verdict.actions[0] if verdict.actions else None)
         return found
 
-    def _messages(self, state: str, decided: int) -> list[dict[str, str]]:
+    def _messages(self, state: str, decided: int) -> Messages:
         prompts, preset = self._prompts, self._preset
         left = max(preset.actions_per_episode - decided, 1)
         turn = min(decided + 1, preset.turns)
@@ -165,23 +172,49 @@ def make(
     device: str = "auto",
     template: str = "auto",
     seed: int | None = None,
+    model: str | None = None,
+    cache: str | None = None,
+    at_once: int = 8,
+    tries: int = 6,
+    timeout: float = 120.0,
+    prices: tuple[float, float] | None = None,
+    limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens",
 ) -> LanguageAgent:
     """`language(PATH)`: the model of a folder; also `language(PATH, prompt_mode=world_model, temperature=0)`.
 
+    `language(http://127.0.0.1:8000/v1, model=NAME)`: a model behind an address.
+
     preset: None: "compact" if the model has the words of that preset as tokens, else "default".
+    model, cache, at_once, tries, timeout, prices, limit_name: of a model behind an address, see `ChatEndpoint`.
 
     Raises:
         OptionError: no path, the game has no codec, or an argument is invalid.
         CheckpointError: the folder cannot be loaded.
+        EndpointError: while it plays: the server does not answer.
         PluginError: the extra `llm` is not installed.
     """
     if not isinstance(path, (str, Path, LanguageModel)):
         raise OptionError(f"language({path!r}): name the folder of a model, as in language(runs/sft)")
     envs.codec_of(game)  # before a large model is loaded
-    model = load_language_model(path, device, template=template)
-    if preset is None:
-        preset = "compact" if "<state>" in model.tokenizer.get_vocab() else "default"
     sampling = Sampling(temperature, top_p, max_new_tokens)
+    if isinstance(path, str) and path.startswith(("http://", "https://")):
+        server = ChatEndpoint(
+            path,
+            model or "",
+            sampling,
+            cache=cache,
+            at_once=at_once,
+            tries=tries,
+            timeout=timeout,
+            prices=prices,
+            limit_name=limit_name,
+        )
+        return LanguageAgent(game, server, preset=preset or "default", prompt_mode=prompt_mode, style=style, seed=seed)
+    if model is not None or cache is not None:
+        raise OptionError(f"language({path}): model and cache are of models behind an address (http://.../v1) only")
+    loaded = load_language_model(path, device, template=template)
+    if preset is None:
+        preset = "compact" if "<state>" in loaded.tokenizer.get_vocab() else "default"
     return LanguageAgent(
-        game, model, preset=preset, prompt_mode=prompt_mode, style=style, sampling=sampling, backend=backend, seed=seed
+        game, loaded, preset=preset, prompt_mode=prompt_mode, style=style, sampling=sampling, backend=backend, seed=seed
     )

@@ -73,7 +73,7 @@ def run(argv: list[str]) -> int:
         print(json.dumps({"options": dict(game.options)} | _as_json(found), indent=2))
         return 0
     show_table(_table(found))
-    for line in _leads(found):
+    for line in [*_leads(found), *_counts(found)]:
         show_table(line)
     return 0
 
@@ -82,6 +82,7 @@ def _as_json(found: EvaluationResult | CrossPlay) -> dict[str, Any]:
     from ludory.agents.evaluation.cross_play import CrossPlay
 
     head = {"game": found.game, "agents": list(found.agents), "games": found.games, "seed": found.seed}
+    head |= {"counts": found.counts} if found.counts else {}
     if isinstance(found, CrossPlay):
         leads = [{"agent": one.agent, "other": one.other, "by": _numbers(one.by)} for one in found.leads()]
         return head | {"crossplay": [[_numbers(one) for one in row] for row in found.estimates()], "leads": leads}
@@ -102,6 +103,14 @@ def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
         f"self-play of {visible(one.agent)} minus that of {visible(one.other)}, game by game: {one.by.mean:+.3f} ± {one.by.stderr:.3f} "
         f"(standard error; 95 % interval {one.by.low:+.3f} .. {one.by.high:+.3f})"
         for one in found.leads()
+    ]
+
+
+def _counts(found: EvaluationResult | CrossPlay) -> list[str]:
+    return [
+        f"{visible(agent)}: "
+        + ", ".join(f"{count:,} {name}" if count % 1 == 0 else f"{count:,.4f} {name}" for name, count in counts.items())
+        for agent, counts in found.counts.items()
     ]
 
 

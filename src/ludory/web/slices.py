@@ -74,7 +74,7 @@ class SlicePool:
         kill_pool(pool)
 
 
-def seen(value: Any) -> str:
+def seen(value: object) -> str:
     """A short text for what a page was drawn from, taken before it is drawn: its stream begins with what changed since."""
     return hashlib.blake2b(repr(value).encode(), digest_size=8).hexdigest()
 

@@ -44,7 +44,7 @@ class Script:
         self.agent, self.replies, self.prompts = agent, replies, []
 
     def generate(self, prompts: list[list[int]], sampling: Sampling, seeds: list[int]) -> list[Generation]:
-        model = self.agent._model
+        model = self.agent.replies._model
         self.prompts += [model.decode(prompt) for prompt in prompts]
         texts = [self.replies[k % len(self.replies)] for k in range(len(prompts))]
         return [Generation(ids, [0.0] * len(ids), "stop") for ids in map(model.encode, texts)]
@@ -52,7 +52,7 @@ class Script:
 
 def scripted(game: Any, *replies: str, vocabulary: str = "characters", **options: Any) -> LanguageAgent:
     agent = LanguageAgent(game, small(vocabulary), **options)
-    agent._generator = Script(agent, *replies)  # type: ignore[assignment]
+    agent.replies._generator = Script(agent, *replies)  # type: ignore[assignment]
     return agent
 
 
@@ -77,7 +77,7 @@ def test_the_first_action_of_a_reply_is_played() -> None:
     assert chosen[0] == game.language.decode("Left").action
     assert chosen[2] == game.language.decode("Down").action
     assert (agent.asked, agent.unusable) == (4, 2)
-    prompt = agent._generator.prompts[0]  # type: ignore[attr-defined]
+    prompt = agent.replies._generator.prompts[0]  # type: ignore[attr-defined]
     assert "Turn 1:" in prompt
     assert "at most 1 a turn" in prompt
     assert game.language.instruction in prompt
@@ -92,7 +92,7 @@ def test_compact_prompts_count_the_actions_that_are_left() -> None:
     memory = agent.start_games(0, np.arange(1))
     for _ in range(12):
         agent.choose(engine, 0, np.arange(1), memory)
-    starts = [prompt.split()[:3] for prompt in agent._generator.prompts]  # type: ignore[attr-defined]
+    starts = [prompt.split()[:3] for prompt in agent.replies._generator.prompts]  # type: ignore[attr-defined]
     assert starts == [["WM", str(left), "<state>"] for left in [*range(10, 0, -1), 1, 1]]
 
 
@@ -157,7 +157,7 @@ def test_games_for_several_seats_are_played(id: str, answer: str) -> None:
     result = evaluate([agent, *["random"] * (game.facts.players - 1)], game, games=1, seed=3)
     assert result.games == 1
     assert 0 <= agent.unusable < agent.asked
-    script: Any = agent._generator
+    script: Any = agent.replies._generator
     assert re.search(r"you are seat 0|You \(seat 0\)", script.prompts[0], re.IGNORECASE)
 
 
