@@ -394,6 +394,7 @@ COMMANDS = (
 PAGES = (
     Entry("texas42", "ludory.web.texas42.routes:PAGE", "Texas 42: what a hand can bid"),
     Entry("league", "ludory.web.league.routes:PAGE", "leagues, also while they run"),
+    Entry("text-ppo", "ludory.web.text_ppo.routes:PAGE", "episodes from which language models learn"),
 )
 
 VIEWERS = (

@@ -8,6 +8,7 @@
 | `adapter.safetensors`, `start/` | LoRA's matrices, and the model that they belong to |
 | `reference.safetensors` | the model that the policy stays close to |
 | `optimizer.safetensors` | moments of AdamW |
+| `samples.jsonl` | episodes to look at |
 | `ludory.json` | the header: configuration, counts, hashes, library versions |
 
 Loading runs no code from the folder.
@@ -15,7 +16,7 @@ Loading runs no code from the folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def write_checkpoint_folder(
     network: TokenNetwork,
     optimiser: torch.optim.Optimizer,
     reference: Mapping[str, Tensor] | None = None,
+    write_more: Callable[[Path], None] | None = None,
 ) -> None:
     """Write everything, or nothing.
 
@@ -52,6 +54,7 @@ def write_checkpoint_folder(
         network: its weights.
         optimiser: over `network.learnt()`, in this order.
         reference: weights of the model that the policy stays close to, if they are not the policy's own before LoRA.
+        write_more: writes further files into the folder.
 
     Raises:
         TrainingError: a weight is not finite; an earlier folder stays as it is.
@@ -79,6 +82,8 @@ def write_checkpoint_folder(
             _save(unshared(network.critic.state_dict()), place / CRITIC)
         if reference is not None:
             _save(unshared(dict(reference)), place / REFERENCE)
+        if write_more is not None:
+            write_more(place)
 
     write_folder(folder, header, optimiser_tensors(network, optimiser), write_files, OPTIMISER)
 

@@ -186,6 +186,8 @@ class TextPPOConfig:
     """Number of the first room of a validation."""
     collapse_every: NonNegativeInt = 20
     """Iterations between measurements of template collapse; 0: none."""
+    samples_every: NonNegativeInt = 10
+    """Iterations between two of which some episodes are kept to look at, in the checkpoint and in the browser; 0: none."""
     save_episodes: bool = False
     """Keep the episodes of the last iteration in `TextPPO.batch`."""
     checkpoint_dir: str | None = None

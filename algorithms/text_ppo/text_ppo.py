@@ -43,6 +43,7 @@ from .loss import (
 from .memory import SMALL, available_memory, estimate_memory, explained_shortage, shape_of
 from .network import TokenNetwork, batch_parts, evaluate_tokens
 from .player import EpisodeSource
+from .samples import SampleKeeper, read_samples
 from .targets import BatchTargets, batch_advantages, explained_variance
 from .watch import Adviser, collapse_metrics, episode_metrics
 
@@ -81,6 +82,7 @@ class TextPPO(Learner):
         "tokens_at_once",
         "backend",
         "device",
+        "samples_every",
         "save_episodes",
         "checkpoint_dir",
         "checkpoint_every",
@@ -137,6 +139,8 @@ class TextPPO(Learner):
         self.reward: Reward | None = None
         """Replaces what episodes are worth: a function of the batch that returns rewards (E, K) of their turns."""
         self._skipped, self._adviser = 0, Adviser()
+        self.samples = SampleKeeper(config.samples_every)
+        """Episodes to look at."""
         self._pad = (
             1 if model.tokenizer.pad_token_id == 0 else 0
         )  # any id: transformers warns where it finds the padding token
@@ -287,6 +291,7 @@ class TextPPO(Learner):
         metrics["filter/kept_return"] = float(batch.scores[members].mean())
         chosen = batch if members.all() else batch.select(members)
         targets, numbers = self.targets(chosen)
+        self.samples.note(self.iteration, chosen, targets, self.model.decode_with_offsets)
         metrics |= numbers | self._passes(chosen, targets)
         self._episodes.hand_over(self.iteration)
         return metrics
@@ -425,7 +430,9 @@ class TextPPO(Learner):
             OutputError: the place cannot be written to.
         """
         reference = self._reference.policy.state_dict() if self._reference is not None else None
-        checkpoint.write_checkpoint_folder(file, self._header(), self.model, self.network, self.optimiser, reference)
+        checkpoint.write_checkpoint_folder(
+            file, self._header(), self.model, self.network, self.optimiser, reference, self.samples.write
+        )
 
     def _header(self) -> dict[str, Any]:
         return {
@@ -469,6 +476,7 @@ class TextPPO(Learner):
             model.num_timesteps, model._total_timesteps = header["num_timesteps"], header["total_timesteps"]
             model.iteration, model._skipped = header["iteration"], header["skipped"]
             model._adviser = Adviser(header["history"])
+            model.samples = SampleKeeper(config.samples_every, read_samples(folder))
             model.rooms_seen = {int(value, 16) for value in header["rooms_seen"]}
         except KeyError as error:
             raise CheckpointError(f"{file}: its header lacks {error}; put an intact copy back") from error

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .notebook import ShownGame
     from .page import ListedRow, Listing, Page
     from .pages.choices import read_agent, read_seed
+    from .pages.runs import age
     from .pages.starting import answer_when_ready, when_ready
     from .safety import with_form
     from .slices import Refinement, event_stream, seen, when_changed
@@ -23,6 +24,7 @@ __all__ = [
     "Page",
     "Refinement",
     "ShownGame",
+    "age",
     "answer_when_ready",
     "event_stream",
     "read_agent",

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ludory.agents.make import make_agent
+from ludory.algorithms.text_ppo.samples import SampledEpisode, SampledToken, SampleKeeper
 from ludory.data.replay import record_replay, write_replay
 from ludory.envs.make import make_game
 from ludory.web.league.view import league_page
@@ -165,7 +166,15 @@ def test_recorded_games_are_filtered_and_opened(server: Any, open_page: Callable
 
 
 @pytest.mark.parametrize(
-    "address", ["/runs", "/runs/looked-at", "/league/league", "/games", "/texas42/hand?tiles=66,65,64,62,55,11,00"]
+    "address",
+    [
+        "/runs",
+        "/runs/looked-at",
+        "/league/league",
+        "/text-ppo/words",
+        "/games",
+        "/texas42/hand?tiles=66,65,64,62,55,11,00",
+    ],
 )
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_no_serious_finding_of_axe(
@@ -174,6 +183,11 @@ def test_no_serious_finding_of_axe(
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="`make test-web` installs axe")
     write_table(server.folder / "runs" / "looked-at.csv", 5)
     shutil.copytree(LEAGUE, server.folder / "runs" / "league", dirs_exist_ok=True)
+    (words := server.folder / "runs" / "words").mkdir(exist_ok=True)
+    tokens = tuple(SampledToken(f" {value}", 2, 0, value) for value in (None, 0.0, 1.0, -1.0, 0.3, -0.3))
+    SampleKeeper(
+        1, [SampledEpisode(1, "room", 1.0, True, (1.0,), ((SampledToken("read", 0, -1, None), *tokens),))]
+    ).write(words)
     page = open_page(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(server.address + address)

@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ludory.web import Listing, Page, event_stream, seen, when_changed
-from ludory.web.pages.runs import age
+from ludory.web import Listing, Page, age, event_stream, seen, when_changed
 
 SECTIONS = (("results", "Results"), ("strength", "Strength"), ("family", "Family"), ("curves", "Training curves"))
 

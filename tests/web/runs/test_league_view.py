@@ -18,7 +18,7 @@ from ludory.errors import UnknownIdError
 from ludory.web.app import WebSettings
 from ludory.web.league import view as league_view
 
-REAL = Path(__file__).parents[1] / "golden" / "old_files" / "league"
+REAL = Path(__file__).parents[2] / "golden" / "old_files" / "league"
 
 
 @pytest.fixture

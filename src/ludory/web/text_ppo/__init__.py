@@ -1,0 +1,1 @@
+"""Episodes from which language models learn, in the browser."""
