@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .kernels import kernel
 
 STREAM, EPISODE, KEY, COUNTER = 0, 1, 2, 3
-"""Columns of the state field `random`, as above."""
+"""Columns of the state field `random`: a hash of seed and game number, the episode, the key of its draws, and how many were made."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)

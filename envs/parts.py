@@ -75,7 +75,7 @@ class Kernels(NamedTuple):
 
         reset(state, i)                  start row i's next game; the values of reset options are already in the state
         step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
-                                         writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
+                                         rewards[i] arrive as 0; writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
                                          and, where the game has them, the fields of `elimination`
         legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
         observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0

@@ -91,7 +91,7 @@ class _BotSearch(PairedSearch):
     def _draw(self, number: int, count: int) -> Draw:
         return self._belief.draw(self._seat_view, count, int(hash_rows(self._key, number)))
 
-    def _returns(self, number: int) -> Floats:
+    def returns(self, number: int) -> Floats:
         return self._blueprint.play(self._draw(number, WORLDS), self._actions, self.seat)
 
     def line(self, move: int, length: int) -> Sequence[tuple[str, float]]:
@@ -285,7 +285,7 @@ class _AgentSearch(PairedSearch):
         self._position = position._replace(engine=position.engine.clone())
         self._key, self._agent, self._actions, self._memories = key, agent, moves, memories
 
-    def _returns(self, number: int) -> Floats:
+    def returns(self, number: int) -> Floats:
         count, tried = max(BATCH // len(self._actions), 2), len(self._actions)
         key = int(hash_rows(self._key, number))
         worlds = worlds_of(self._position, self.seat, count, key)
@@ -333,7 +333,7 @@ class _PlanSearch(PairedSearch):
         self._position, self._key = position._replace(engine=position.engine.clone()), key
         self._agent, self._plans = agent, plans
 
-    def _returns(self, number: int) -> Floats:
+    def returns(self, number: int) -> Floats:
         key, count = int(hash_rows(self._key, number)), max(BATCH // 16, 2)
         worlds = worlds_of(self._position, self.seat, count, key)
         columns = []

@@ -154,7 +154,7 @@ class MoveSearch(ABC):
 
 
 class PairedSearch(MoveSearch):
-    """A search that tries all moves in the same worlds; subclasses write `_returns`.
+    """A search that tries all moves in the same worlds; subclasses write `returns`.
 
     Args:
         seat: whose moves.
@@ -172,12 +172,12 @@ class PairedSearch(MoveSearch):
         self.moments, self._base = PairedMoments(len(self.moves)), base
 
     @abstractmethod
-    def _returns(self, number: int) -> Floats:
+    def returns(self, number: int) -> Floats:
         """Returns (n, A) from here on in the worlds of round `number`."""
 
     def more(self) -> None:
         """Try all moves in the worlds of the next round."""
-        self.moments.add(self._returns(self.rounds))
+        self.moments.add(self.returns(self.rounds))
 
     @property
     def rollouts(self) -> int:
@@ -197,7 +197,7 @@ class PairedSearch(MoveSearch):
 
 
 class ExactSearch(MoveSearch):
-    """Values that are known without trying; `unit` and `method` as in `MoveValues`."""
+    """Values that are known without trying; `unit` and `method` as in `MoveValues`, `line`: the moves that are then expected, in words."""
 
     def __init__(
         self,

@@ -33,10 +33,13 @@ class Belief(Protocol):
         """Number of moves by others that the blueprint would have made in no possible world."""
 
     def watch(self, seat: Seat, move: SeatMove) -> None:
-        """Update the belief with a move about to be made."""
+        """Update the belief with a move about to be made, by any seat, the own one too.
+
+        What the move reveals is seen at the next call of `watch` or `draw`.
+        """
 
     def draw(self, seat: Seat, count: int, key: int) -> Draw:
-        """`count` worlds, a function of `key`."""
+        """`count` worlds, a function of `key`, a signed 64-bit integer: `seat.worlds(count, seed=key % 2**63)` draws with it."""
 
 
 class GameBeliefs(NamedTuple):

@@ -15,6 +15,9 @@ def play_move(state, i, action, memory):
     # before the step: `notice` reads the state in which the move was made
     for seat in range(memory.shape[0]):
         notice(state, i, seat, action, memory[seat])
+    # a step expects rewards of 0, as an engine hands them
+    for seat in range(state.rewards.shape[1]):
+        state.rewards[i, seat] = 0
     step(state, i, action)
 
 

@@ -82,7 +82,7 @@ class _TileSearch(PairedSearch):
         question = self._question._replace(key=int(hash_rows(self._question.key, number)))
         return value_of(self._solver, self._state, 0, question, WorldSampling(WORLDS))
 
-    def _returns(self, number: int) -> Floats:
+    def returns(self, number: int) -> Floats:
         found = self._value(number)
         assert found.tiles == self._tiles
         self._every = found.enumerated

@@ -150,7 +150,7 @@ class KernelEngine(EngineBase):
 
     @property
     def records(self) -> NDArray[Any]:
-        """The fields that every game has of its own: one record per game."""
+        """The fields that every game has of its own: a structured array, one record per game, with the names of the fields in the rules."""
         return self._records
 
     @cached_property

@@ -59,7 +59,9 @@ def _twin(function: Any, made: dict[Any, Any]) -> Any:
     if function in made:
         return made[function]
     # a namespace of its own: the module's globals still hold the compiled kernels
-    namespace: dict[str, Any] = {"__builtins__": __builtins__}
+    # with the module's name, by which an error is told to be a package's
+    name = function.__globals__.get("__name__", "")
+    namespace: dict[str, Any] = {"__builtins__": __builtins__, "__name__": name}
     cells = tuple(CellType() for _ in function.__closure__ or ())
     # entered before its globals are filled: kernels may call each other in a circle
     made[function] = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, cells)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ludory.arguments import Positional
+from ludory.arguments.urls import as_typed
+from ludory.errors import OptionError
+from ludory.plugins import games
 
 from .common.options import GameOptions, Maybe
 from .common.parser import parse
@@ -35,6 +39,10 @@ def run(argv: list[str]) -> int:
 
     from ludory.testing import ConformanceError, check_game
 
+    if Path(chosen.game).exists() and chosen.game not in games:
+        raise OptionError(
+            f"{chosen.game}: is a file, not the id of a game; type: ludory check data {as_typed(chosen.game)}"
+        )
     game = chosen.make(chosen.game)
     given = {name: value for name in ("games", "seed") if (value := getattr(chosen, name)) is not None}
     try:

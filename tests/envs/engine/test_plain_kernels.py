@@ -159,3 +159,10 @@ def test_copies_begin_like_the_engine_that_they_come_from():
     engine.plain_start = True
     engine.reset()
     assert engine.gather([0, 0]).plain_start
+
+
+def test_a_twin_belongs_to_the_module_of_its_kernel():
+    """By its name an error is told to be a package's, see `ludory.cli.common.guard`."""
+    from ludory.envs.classic import tic_tac_toe
+
+    assert plain_kernels.interpreted(tic_tac_toe.step).__globals__["__name__"] == tic_tac_toe.__name__

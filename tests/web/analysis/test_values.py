@@ -14,6 +14,7 @@ from ludory.agents.analysis import key_at
 from ludory.agents.analysis.positions import parse_moves, position_at, positions, replay_of_moves, variation
 from ludory.agents.analysis.values import MoveSearch, PairedMoments
 from ludory.agents.make import make_agent
+from ludory.agents.random import RandomAgent
 from ludory.cli import main
 from ludory.data.replay import Replay, record_replay, write_replay
 from ludory.envs.make import make_game
@@ -218,6 +219,20 @@ def test_plans_are_compared_where_all_move_at_once() -> None:
     assert report["seat"] == 1
     assert "arena/sniper" in names
     assert all(abs(m["value"]) <= 1 for m in report["values"]["moves"])
+
+
+def test_an_agent_that_fails_gives_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Faulty(RandomAgent):
+        def choose(self, *_: object) -> None:  # type: ignore[override]
+            raise AttributeError("no field of this game")
+
+    replay = replay_of_moves("TicTacToe-v0", 0, [0, 3, 1])
+    game = make_game("TicTacToe-v0")
+    asked = {"faulty": Faulty(game.facts), "random": RandomAgent(game.facts)}
+    analysis = PositionAnalysis(replay, 2, asked=asked)
+    analysis.ask()
+    assert [one.agent for one in analysis.advice] == ["random"]
+    assert "faulty gives no advice: AttributeError: no field of this game" in analysis.notes
 
 
 def test_moments_are_those_of_numpy() -> None:

@@ -68,6 +68,9 @@ def _common_format(paths: Sequence[str], known: Mapping[str, GameFormat]) -> Gam
         got = f"of none of the formats {', '.join(known)}" if lost.exists() else "no such file"
         beside = [file.name for file in lost.parent.iterdir()] if lost.parent.is_dir() and not lost.exists() else []
         hint = "".join(f"; did you mean {lost.parent / near}?" for near in get_close_matches(lost.name, beside, 1))
+        if lost.is_dir():
+            inside = [pattern for pattern in patterns if any(lost.glob(pattern))]
+            hint = "".join(f"; it holds such files: ludory check data {lost / pattern}" for pattern in inside[:1])
         raise DataError(f"{lost}: {got}; must be a file or folder with files called {', '.join(patterns)}{hint}")
     for path, other in found.items():
         if other is None or (other.family or other.id) != (one.family or one.id):

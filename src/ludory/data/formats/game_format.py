@@ -75,7 +75,7 @@ class GameFormat:
 
     @property
     def on_error(self) -> Literal["raise", "skip-game"]:
-        """`skip_bad`, as readers of files take it."""
+        """`skip_bad` as Ludory's own readers of files take it: "raise" or "skip-game"."""
         return "skip-game" if self.skip_bad else "raise"
 
     @classmethod
@@ -95,7 +95,7 @@ class GameFormat:
         """Read games; everything is checked before the first part is handed out.
 
         Args:
-            files: one or more files, or a folder.
+            files: those that were named: one or more files, or a folder if `holds` accepts folders.
             game: what was played, if the user named it or the format has a `default_game`.
 
         Raises:

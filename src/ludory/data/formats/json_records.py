@@ -28,7 +28,9 @@ class Problems:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        """All problems, as `StoredGames.left_out` has them where games are left out."""
         self.bad_games: set[Hashable] = set()
+        """The games to leave out."""
         self.of_no_game = 0
         """Number of problems that belong to no particular game."""
 

@@ -264,8 +264,8 @@ class Advisers:
                 for seat in seats:
                     found[seat].append(self._advice(name, agent, position.engine, seat))
                 self._notice(name, agent, position)
-            except LudoryError as error:
-                self.lost[name] = str(error)
+            except Exception as error:  # of another package, anything
+                self.lost[name] = str(error) if isinstance(error, LudoryError) else f"{type(error).__name__}: {error}"
                 del self.agents[name]
         return {seat: [one for one in advice if one.agent in self.agents] for seat, advice in found.items()}
 
