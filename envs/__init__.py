@@ -16,8 +16,10 @@ if not __name__.startswith("ludory."):
 if TYPE_CHECKING:
     from . import views as views
     from .chance import COUNTER, EPISODE, KEY, STREAM, begin_episode, draw, hash_rows, mix
+    from .engine.autoreset import Autoreset
     from .engine.binding.bind import bind
     from .engine.binding.cached_kernel import cached_batch_kernel, cached_kernel
+    from .engine.captured import Captured
     from .engine.checks import checked_rows, checked_seats
     from .engine.external import NEW_GAME, ExternalEngine, ExternalState, Rows
     from .engine.kernel_engine import KernelEngine, few_steps
@@ -73,7 +75,9 @@ __all__ = [
     "Analysis",
     "Array",
     "ArraySpec",
+    "Autoreset",
     "Box",
+    "Captured",
     "Chance",
     "DecisionKinds",
     "Decoded",

@@ -199,7 +199,12 @@ class SimulatedDevice:
 def _in_simulator(argument: DeviceState | Tensor | int) -> Any:
     if isinstance(argument, DeviceState):
         return tuple(map(Tensor.numpy, argument.tensors))
-    return argument.numpy() if isinstance(argument, Tensor) else argument
+    if not isinstance(argument, Tensor):
+        return argument
+    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+    # not as a NumPy array, which would be copied to and fro: two arguments may be views of the same memory
+    return FakeCUDAArray(argument.numpy())  # type: ignore[no-untyped-call]
 
 
 def signature(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from ludory.envs.game import Game
 from . import checks
 from .base import EngineBase
 from .cuda_device import DeviceState, Kernel, Pools, find_device, gather_pools, new_pools, pool_views
+from .protocol import NextTurn
 from .snapshot import check_fields
 from .storage import own_fields, record_dtype, shared_arrays
 
@@ -32,6 +33,31 @@ ENTRY_THREADS = (256,)
 """Threads per block where each thread writes an entry."""
 TILE_THREADS = (32, 8)
 """Threads per block that transposes tiles: each warp handles one row of a tile at a time."""
+MOST_THREADS = 1 << 17
+"""Threads of a turn, as many as a large GPU holds at once: each has its own working memory, which then stays in the cache."""
+
+
+class TurnArrays(NamedTuple):
+    """What a turn of N games reads and writes on a GPU: P seats, S mask rows (1, or P where all move at once), H heads, A actions."""
+
+    actions: Tensor
+    """int64 (N,), (N, H) or (N, P, H), as `Engine.step` takes them; read, or written where the turn draws them."""
+    rewards: Tensor
+    """float32 [N, P], of this turn."""
+    ends: Tensor
+    """int8 [3, N]: terminated, truncated, and the seat to move at the end, before a game starts anew."""
+    seats: Tensor
+    """int64 [N], the seat to move next."""
+    legal: Tensor
+    """uint8 [N * S, ceil(A / 8)] bits, or [N * S, A]: legal masks of the next turn."""
+    seen: Tensor
+    """int32 [N * S, ceil(size / 32)] bits, or the spec's dtype [N * S, size]: observations of who moves next."""
+    finals: Tensor
+    """As `seen`, [N * P, ...]: what every seat saw at the end of games that were truncated and start anew; others are not written."""
+    fault: Tensor
+    """int64 [1], lowered to the first illegal action, as a flat index."""
+    streams: Tensor
+    """int64 [2, N], key and counter of each game's drawn actions."""
 
 
 class CudaEngine(EngineBase):
@@ -76,6 +102,8 @@ class CudaEngine(EngineBase):
         self._fields = DeviceState(self.state, record_dtype(self.game.rules.fields))
         self._all = np.arange(count)
         self._all_rows = torch.arange(count, device=where)
+        for derived in ("_turn_kept", "_scratch"):  # they have a column for each game
+            self.__dict__.pop(derived, None)
         shape = (self.facts.num_actions, self._mask_rows, count)
         self._masks = torch.ones(shape, dtype=torch.bool, device=where) if masks is None else masks
 
@@ -141,10 +169,136 @@ class CudaEngine(EngineBase):
         if rows is not None:
             self.run(self._bound.clear_rewards, self.num_games, state.rewards, fault)
         self.run(self._bound.step_rows, len(chosen), self._fields, where, played, self._masks, fault)
+        self._refuse_fault(fault, chosen, cube)
+
+    def _refuse_fault(self, fault: Tensor, rows: NDArray[np.int64], cube: Tensor) -> None:
+        """Raise the error of an illegal action; waits for the GPU."""
         found = int(fault)
         if found != self._bound.NO_FAULT:
-            masks, to_move = self._masks.permute(2, 1, 0).cpu().numpy(), state.to_move.cpu().numpy()
-            raise checks.illegal_action(self.game, found, chosen, cube.cpu().numpy(), masks, to_move)
+            masks, to_move = self._masks.permute(2, 1, 0).cpu().numpy(), self.state.to_move.cpu().numpy()
+            raise checks.illegal_action(self.game, found, rows, cube.cpu().numpy(), masks, to_move)
+
+    def play(self, actions: ArrayLike, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
+        """Step, and return masks and observations of the seats to move, in two launches: one checks, one does all else; see `Engine.play`.
+
+        Packed observations are rows of words, of which the last bytes are cut off: they are strided. `Autoreset` plays without the check.
+        """
+        spec, count, seats = self.facts.observation, self.num_games, self.facts.simultaneous
+        if packed:
+            checks.check_packable(self.facts, spec)
+        elif spec.size > self._bound.TILE:  # tiles write long rows faster
+            return super().play(actions, packed, out)
+        checks.check_started(self.facts, self._started, self._all)
+        each = (count, self.facts.players) if seats else (count,)
+        kept, played = self._turn_kept, self._checked_actions(actions, count)
+        masks = torch.empty((*each, self.facts.num_actions), dtype=torch.bool, device=self._device.torch_device)
+        width, dtype = (kept.seen.shape[1], kept.seen.dtype) if packed else (spec.size, self._spec_dtype)
+        seen = torch.empty((masks.shape[:-1].numel(), width), dtype=dtype, device=masks.device)
+        arrays = kept._replace(actions=played, legal=masks.flatten(0, -2), seen=seen, fault=self._new_fault())
+        cube, over = self._cube(arrays.actions), (self.state.terminated, self.state.truncated)
+        self.run(
+            self._bound.first_illegal, count, *over, self._all_rows, cube, self._masks, self._offsets, arrays.fault
+        )
+        self.turn(arrays, restart=False, wait=arrays.fault)
+        self._refuse_fault(arrays.fault, self._all, cube)
+        seen = shown_bits(seen, spec) if packed else seen
+        turn = NextTurn(masks, seen.view(*each, *(spec.shape if not packed else seen.shape[1:])))
+        return turn if out is None else NextTurn(*map(checks.filled, out, turn))
+
+    def turn_arrays(self, actions: Tensor) -> TurnArrays:
+        """New arrays for a turn with these actions."""
+        count, players, spec = self.num_games, self.facts.players, self.facts.observation
+        rows, where = count * self._mask_rows, self._device.torch_device
+
+        def made(*shape: int, dtype: torch.dtype) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=where)
+
+        width, entry = (-(-spec.size // 32), torch.int32) if spec.bits else (spec.size, self._spec_dtype)
+        return TurnArrays(
+            actions,
+            made(count, players, dtype=torch.float32),
+            made(3, count, dtype=torch.int8),
+            made(count, dtype=torch.int64),
+            made(rows, -(-self.facts.num_actions // 8), dtype=torch.uint8),
+            made(rows, width, dtype=entry),
+            made(1, width, dtype=entry),
+            self._new_fault(),
+            made(2, 1, dtype=torch.int64),
+        )
+
+    def turn(
+        self,
+        arrays: TurnArrays,
+        play: bool = True,
+        draw: bool = False,
+        restart: bool = True,
+        look: bool = True,
+        wait: Tensor | None = None,
+    ) -> None:
+        """One turn of every game in one launch, without waiting for the GPU.
+
+        Args:
+            arrays: read and written.
+            play: play the actions; False: only look, and restart.
+            draw: draw uniform legal actions, instead of reading them.
+            restart: start games anew that are over at the end of the turn.
+            look: write legal masks and observations of who moves next.
+            wait: a fault [1] of an earlier launch, with which nothing happens; None: games with an illegal action stay as they are.
+        """
+        bound = self._bound
+        flags = {bound.PLAY: play, bound.DRAW: draw, bound.RESTART: restart, bound.LOOK: look}
+        packed, bits = arrays.seen.dtype == torch.int32, arrays.legal.dtype == torch.uint8
+        finals = arrays.finals if arrays.finals.dtype == arrays.seen.dtype else arrays.seen
+        self._launch(
+            bound.turn_rows,
+            min(self.num_games, MOST_THREADS),
+            GAME_THREADS,
+            self._fields,
+            self._masks,
+            self._offsets,
+            arrays.streams,
+            self._cube(arrays.actions),
+            arrays.actions,
+            arrays.fault,
+            self._no_fault if wait is None else wait,
+            arrays.rewards,
+            arrays.ends,
+            arrays.seats,
+            arrays.legal.view(torch.uint8),
+            8 if bits else 1,
+            self._scratch,
+            *(part.view(torch.uint32) if packed else part for part in (arrays.seen, finals)),
+            32 if packed else 1,
+            sum(flag for flag, asked in flags.items() if asked),
+        )
+
+    @property
+    def masks(self) -> Tensor:
+        """Legal masks, live, bool (N, S, A): those of the decisions to come; S = 1, or P where all seats move at once."""
+        return self._masks.permute(2, 1, 0)
+
+    @cached_property
+    def _turn_kept(self) -> TurnArrays:
+        return self.turn_arrays(torch.zeros(1, dtype=torch.int64, device=self._device.torch_device))
+
+    def _cube(self, actions: Tensor) -> Tensor:
+        return actions.view(self.num_games, self._mask_rows, len(self.facts.heads))
+
+    @cached_property
+    def _spec_dtype(self) -> torch.dtype:
+        dtype: torch.dtype = getattr(torch, self.facts.observation.dtype)
+        return dtype
+
+    @cached_property
+    def _no_fault(self) -> Tensor:
+        return self._new_fault()
+
+    @cached_property
+    def _scratch(self) -> Tensor:
+        """[size, threads], zeros: where each thread of a turn writes an observation before it is packed."""
+        threads = int(np.prod(GAME_THREADS))
+        shape = self.facts.observation.size, -(-min(self.num_games, MOST_THREADS) // threads) * threads
+        return torch.zeros(shape, dtype=self._spec_dtype, device=self._device.torch_device)
 
     def _new_fault(self) -> Tensor:
         return torch.full((1,), self._bound.NO_FAULT, device=self._device.torch_device)
@@ -271,6 +425,11 @@ class CudaEngine(EngineBase):
             field.copy_(self.tensor(fields[name]))
         self._adopt(pools, np.array(_off_device(fields["_started"]), bool))
         self.run(self._bound.legal_rows, count, self._fields, self._masks)
+
+
+def shown_bits(words: Tensor, spec: ObservationSpec) -> Tensor:
+    """uint8 [..., ceil(size / 8)], a view: the bytes of packed observations in rows of words."""
+    return words.view(torch.uint8)[..., : -(-spec.size // 8)]
 
 
 def _off_device(values: Any) -> Any:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from games.elimination import STANDOFF
 from games.nim import matching, nim
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from support.golden_hanabi import FILES, differences, load, to_numpy
 
 from ludory.agents.agent import BotKernels, KernelAgent
 from ludory.agents.hanabi.bots.agents import make_iggi, make_piers
+from ludory.envs.engine.autoreset import Autoreset
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
@@ -33,6 +35,8 @@ MakeEngine = Callable[..., Engine]
 TINY = {"players": 2, "colors": 2, "ranks": 2, "hand_size": 2}
 SMALL = {"players": 3, "colors": 2, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
 
+STEPS = 7
+"""Of games that go on and on."""
 GOLDEN_SAMPLE = 1
 """Games that the simulator replays of every golden file, spread evenly."""
 
@@ -144,7 +148,27 @@ def _note_parts(notes: Transcript, engine: Engine) -> None:
         _note(notes, "dealt anew", copy)
     copy.reset(seed=21)
     _note(notes, "seeded anew", copy)
+    _note_on_and_on(notes, copy)
     _note(notes, "not touched", engine)
+
+
+def _note_on_and_on(notes: Transcript, engine: Engine) -> None:
+    """Games that start anew where they end: one launch a step on CUDA, with drawn actions and with given ones."""
+    seen = engine.play(_random_legal(engine, 53), packed=engine.facts.observation.bits)
+    notes |= {f"played: {name}": to_numpy(array).copy() for name, array in seen._asdict().items()}
+    turns = Autoreset(engine, steps=STEPS, seed=8)
+    for step in range(STEPS - 1):
+        turns.step(step, draw=True)
+    turns.actions[-1].copy_(torch.as_tensor(_random_legal(engine, 54)))
+    turns.step(STEPS - 1)
+    turns.check()
+    kept = ("actions", "rewards", "ends", "seats", "legal", "streams")
+    notes |= {f"on and on: {name}": to_numpy(getattr(turns, name)).copy() for name in kept}
+    notes["on and on: seen"] = to_numpy(turns.observations(slice(None))).copy()
+    cut = (turns.ends[:, 1] > turns.ends[:, 0]).nonzero(as_tuple=True)
+    for seat in range(engine.facts.players):
+        notes[f"on and on: last of {seat}"] = to_numpy(turns.finals(*cut, torch.full_like(cut[0], seat))).copy()
+    _note(notes, "on and on", engine)
 
 
 def _note_training(notes: Transcript, engine: Engine, rows: list[int]) -> None:
@@ -240,6 +264,15 @@ def main(folder: Path) -> None:
     """
     from ludory.envs.engine.cuda_engine import CudaEngine
 
+    class InOneLaunch(CudaEngine):
+        """Steps of all games are those of `play`."""
+
+        def step(self, actions: Any, rows: Any = None) -> None:
+            if rows is None:
+                self.play(actions, packed=True)
+            else:
+                super().step(actions, rows)
+
     sys.setswitchinterval(5e-4)  # the simulator's threads are many and wait for one another in loops
     for name, case in cases().items():
         notes = transcript(CudaEngine, case)
@@ -247,7 +280,7 @@ def main(folder: Path) -> None:
         notes |= after_restore(restored, folder / f"{name}.cpu.state")
         restored.save(folder / f"{name}.cuda.state")
         np.savez(folder / f"{name}.npz", **notes)
-    (folder / "golden.json").write_text(json.dumps({name: golden_differences(CudaEngine, name) for name in FILES}))
+    (folder / "golden.json").write_text(json.dumps({name: golden_differences(InOneLaunch, name) for name in FILES}))
 
 
 def golden_differences(make_engine: MakeEngine, name: str) -> list[str]:

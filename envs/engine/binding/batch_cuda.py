@@ -10,8 +10,10 @@ Every loop runs in strides of the grid, so any grid does the work; rows name eac
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,attr-defined,misc"
 
+import numpy as np
 from numba import cuda
 
+from ludory.envs.chance import mix
 from ludory.envs.engine.binding.kernel_placeholders import GameState, critic, legal, observe, redeal, reset, step, used
 from ludory.envs.kernels import kernel
 
@@ -21,6 +23,10 @@ TILE = 32
 """Side of the tiles in which observations are turned over."""
 TILE_ROW = TILE + 1
 """Length of a tile's rows in memory: one more than is used, so that the entries of a column lie in different banks."""
+
+PLAY, DRAW, RESTART, LOOK = 1, 2, 4, 8
+"""What a launch of `turn_rows` does, added up: play, with actions that it draws, start anew what is over, write what there is to see."""
+HALF = np.uint64(32)
 
 
 @kernel
@@ -90,6 +96,146 @@ def step_rows(fields, rows, actions, masks, fault):
             if not (state.terminated[i] or state.truncated[i]):
                 step(state, i, actions[k])
                 write_masks(state, i, masks)
+
+
+@kernel
+def legal_here(masks, offsets, cube, i):
+    """The first (mask row, head) of game i with an action in cube [n, S, H] that is out of range or illegal, as a flat index; -1 if there is none."""
+    heads = cube.shape[2]
+    for s in range(cube.shape[1]):
+        for head in range(heads):
+            a, low = int(cube[i, s, head]), int(offsets[head])
+            if a < 0 or a >= int(offsets[head + 1]) - low or not masks[low + a, s, i]:
+                return s * heads + head
+    return -1
+
+
+@kernel
+def draw_actions(masks, offsets, streams, cube, i):
+    """Uniform legal values of every head of game i; streams [2, n] holds a key and a counter of draws per game."""
+    for s in range(cube.shape[1]):
+        for head in range(cube.shape[2]):
+            low, high = int(offsets[head]), int(offsets[head + 1])
+            count = 0
+            for a in range(low, high):
+                count += int(masks[a, s, i])
+            # 32 random bits times the count: the product's upper half is uniform up to count / 2^32
+            bits = np.uint64(mix(streams[0, i], streams[1, i])) >> HALF
+            left = int((bits * np.uint64(count)) >> HALF)
+            streams[1, i] += 1
+            for a in range(low, high):
+                if masks[a, s, i]:
+                    if left == 0:
+                        cube[i, s, head] = a - low
+                    left -= 1
+
+
+@kernel
+def write_seen(scratch, thread, out, row, unit):
+    """Move column `thread` of scratch [size, threads] to out[row], `unit` bits to an entry or, where unit is 1, entry by entry; leaves zeros."""
+    size = scratch.shape[0]
+    for j in range(out.shape[1]):
+        if unit == 1:
+            out[row, j] = scratch[j, thread]
+            scratch[j, thread] = 0
+        else:
+            word = 0
+            for bit in range(min(unit, size - unit * j)):
+                # big-endian within bytes as `numpy.packbits`, bytes little-endian within words: the lowest three bits turn over
+                word |= int(scratch[unit * j + bit, thread]) << (bit ^ 7)
+                scratch[unit * j + bit, thread] = 0
+            out[row, j] = word
+
+
+@kernel
+def write_legal(masks, s, i, out, row, unit):
+    """Mask row s of game i as out[row], `unit` bits to an entry (1: an entry each)."""
+    actions = masks.shape[0]
+    for j in range(out.shape[1]):
+        word = 0
+        for bit in range(min(unit, actions - unit * j)):
+            word |= int(masks[unit * j + bit, s, i]) << (bit ^ (unit - 1))
+        out[row, j] = word
+
+
+def turn_rows(
+    fields,
+    masks,
+    offsets,
+    streams,
+    cube,
+    actions,
+    fault,
+    wait,
+    rewards,
+    ends,
+    seats,
+    legal_out,
+    legal_unit,
+    scratch,
+    out,
+    finals,
+    unit,
+    mode,
+):
+    """One turn of every game in one launch: what `mode` says, of check or draw, step, ends, restart, legal masks and observations.
+
+    Nothing is played if wait[0] holds a fault, of an earlier launch. A game whose action is illegal stays as it is, and fault[0] is lowered
+    to its flat index, as in `first_illegal`. cube [n, S, H] and `actions`, as `step` takes them, share their memory.
+
+    Written: masks; rewards [n, P]; ends int8 [3, n], terminated, truncated and the seat to move before a restart; seats [n] to move after it;
+    legal_out [n * S, ...] with `legal_unit` values to an entry; out [n * S, ...], the observations of those who move next, and where games
+    are truncated and start anew finals [n * P, ...], of every seat at the end, with `unit` bits to an entry. scratch [size, threads] is 0
+    before and after.
+    """
+    state, thread = GameState(*fields), cuda.grid(1)
+    rows, players = masks.shape[1], rewards.shape[1]
+    if wait[0] != NO_FAULT:
+        return
+    for i in range(thread, masks.shape[2], cuda.gridsize(1)):
+        over = bool(state.terminated[i] or state.truncated[i])
+        wrong = -1
+        if mode & PLAY:
+            for p in range(players):
+                state.rewards[i, p] = 0
+            if not over:
+                if mode & DRAW:
+                    draw_actions(masks, offsets, streams, cube, i)
+                else:
+                    wrong = legal_here(masks, offsets, cube, i)
+                if wrong < 0:
+                    step(state, i, actions[i])
+                    over = bool(state.terminated[i] or state.truncated[i])
+                else:
+                    cuda.atomic.min(fault, 0, i * rows * cube.shape[2] + wrong)
+            for p in range(players):
+                rewards[i, p] = state.rewards[i, p]
+            ends[0, i] = state.terminated[i]
+            ends[1, i] = state.truncated[i]
+            ends[2, i] = state.to_move[i]
+        restart = bool(over and mode & RESTART)
+        # a game that is cut off is seen by every seat before it starts anew, so that its value can still be told
+        last = bool(restart and state.truncated[i] and not state.terminated[i] and mode & LOOK)
+        # `observe` stands here once, for both looks: it is the largest part of the code
+        looks = players if last else 0
+        for look in range(looks + rows):
+            if look == looks:
+                if restart:
+                    for p in range(players):
+                        state.rewards[i, p] = 0
+                    reset(state, i)
+                if mode & (PLAY | RESTART):
+                    write_masks(state, i, masks)
+                seats[i] = state.to_move[i]
+            if mode & LOOK:
+                s = look - looks
+                seat = look if s < 0 else (s if rows > 1 else int(state.to_move[i]))
+                observe(state, i, seat, scratch[:, thread])
+                if s < 0:
+                    write_seen(scratch, thread, finals, i * players + look, unit)
+                else:
+                    write_seen(scratch, thread, out, i * rows + s, unit)
+                    write_legal(masks, s, i, legal_out, i * rows + s, legal_unit)
 
 
 def observe_rows(fields, rows, seats, columns):

@@ -13,11 +13,15 @@ import torch
 from support.cuda_transcript import Transcript, after_restore, cases, transcript
 from support.golden_hanabi import FILES, differences, load
 
+from ludory.algorithms.ppo import PPO
+from ludory.envs.engine.autoreset import Autoreset
+from ludory.envs.engine.captured import WARM_UP, Captured
 from ludory.envs.engine.cuda_engine import CudaEngine
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import Engine, on_host
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
+from ludory.envs.make import make_game as make_registered
 from ludory.errors import IllegalActionError
 
 pytestmark = pytest.mark.skipif(
@@ -26,6 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 CASES = cases()
 GAMES = 10_000
+LEARNER = {"num_envs": 64, "n_steps": 8, "batch_size": 256, "hidden": (32,), "seed": 1}
 
 
 def assert_equal(got: Transcript, expected: Transcript) -> None:
@@ -115,3 +120,54 @@ def test_compiled_kernels_are_loaded_from_disk(game, tmp_path: Path, monkeypatch
         subprocess.check_call([sys.executable, "-c", play_once])
         written.append({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")})
     assert written[0] == written[1], "the second process compiled nothing"
+
+
+@pytest.mark.parametrize("id", ["ConnectFour-v0", "Hanabi2P-v0", "Arena2P-v0"])
+def test_a_replayed_graph_plays_the_games_of_single_launches_and_of_the_cpu(id):
+    played = []
+    for make, captured in ((KernelEngine, False), (CudaEngine, False), (CudaEngine, True)):
+        engine = make(make_registered(id), GAMES, seed=3)
+        engine.reset()
+        turns = Autoreset(engine, 6, seed=4)
+
+        def some_steps(turns: Autoreset = turns) -> None:
+            turns.again()
+            for step in range(turns.steps):
+                turns.step(step, draw=True)
+
+        work = Captured(some_steps, turns.actions.device if captured else torch.device("cpu"))
+        before = turns.streams.clone()
+        for _ in range(WARM_UP + 3):
+            work()
+        turns.check()
+        assert work.captures == captured
+        # an empty graph would replay in no time
+        assert (turns.streams[1] > before[1]).all()
+        played.append({name: on_host(values) for name, values in engine.fields().items()} | on_host_parts(turns))
+    for other in played[1:]:
+        assert_equal(other, played[0])
+
+
+def on_host_parts(turns: Autoreset) -> Transcript:
+    names = ("actions", "rewards", "ends", "seats", "legal", "streams")
+    return {name: on_host(getattr(turns, name)) for name in names} | {"seen": on_host(turns.observations(-1))}
+
+
+def test_an_illegal_action_among_single_launches_is_found_later(game):
+    engine = CudaEngine(game, GAMES, seed=3)
+    engine.reset()
+    turns = Autoreset(engine, 2)
+    turns.step(0, draw=True)
+    turns.actions[1].fill_(99)
+    turns.step(1)
+    with pytest.raises(IllegalActionError, match=r"game 0,.*action 99"):
+        turns.check()
+
+
+def test_ppo_with_graphs_learns_as_without():
+    weights = []
+    for graphs in (False, True):
+        model = PPO("mlp", "HanabiTiny2P-v0", device="cuda", precision="float32", cuda_graphs=graphs, **LEARNER)
+        model.learn(8 * 64 * 8)
+        weights.append(torch.cat([parameter.detach().flatten() for parameter in model.policy.parameters()]))
+    torch.testing.assert_close(*weights, rtol=1e-3, atol=1e-3)

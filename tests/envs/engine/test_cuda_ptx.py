@@ -1,4 +1,4 @@
-"""Every CUDA kernel compiles to PTX for sm_90, on a machine without a GPU."""
+"""Every CUDA kernel compiles to PTX for sm_90, and those of two games for all cards, on a machine without a GPU."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from games.elimination import standoff
 from games.nim import matching, nim
 from games.shared import FOLLOW_THE_LEVEL
+from support.cuda.paper_device import PaperDevice
 from support.cuda_transcript import COUNTING
 
 from ludory.agents.agent import KernelAgent
 from ludory.agents.hanabi.bots.agents import make_cheatbot, make_iggi, make_piers, make_smartbot
 from ludory.agents.make import make_agent
 from ludory.envs.engine import cuda_engine
-from ludory.envs.engine.cuda_device import Kernel, argument_words, signature
+from ludory.envs.engine.autoreset import Autoreset
+from ludory.envs.engine.cuda_device import Kernel
 from ludory.envs.engine.cuda_engine import CudaEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
@@ -31,11 +32,15 @@ from ludory.plugins import games
 
 pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 
+HOPPER = (9, 0)
+OTHER_CARDS = ((7, 5), (8, 0), (8, 9), (10, 0))
+"""Capabilities of T4, A100, L4 and RTX 40, B200; sm_86 runs what is made for sm_80."""
 HANABI_KERNELS = {
     "reset_rows",
     "first_illegal",
     "clear_rewards",
     "step_rows",
+    "turn_rows",
     "observe_rows",
     "every_seat_rows",
     "turn_tiles",
@@ -43,35 +48,6 @@ HANABI_KERNELS = {
     "redeal_rows",
     "legal_rows",
 }
-
-
-class PaperDevice:
-    """Notes what is launched, or compiles it, and runs nothing; its tensors lie on the CPU."""
-
-    torch_device = torch.device("cpu")
-
-    def __init__(self, compiled: Callable[[Kernel, Any], str] | None = None) -> None:
-        self.launched: dict[tuple[str, Any], str] = {}
-        self._compiled = compiled or (lambda kernel, types: "")
-
-    def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
-        types = signature(args)
-        if (kernel.__name__, types) not in self.launched:
-            self.launched[kernel.__name__, types] = ptx = self._compiled(kernel, types)
-            if ptx:
-                self.check_arguments(ptx, sum(map(len, map(argument_words, args))))
-
-    @staticmethod
-    def check_arguments(ptx: str, size: int) -> None:
-        """The code takes as many words as it is given."""
-        (taken,) = re.findall(r"\.visible \.entry [^(]*\(([^)]*)\)", ptx)
-        kinds = re.findall(r"\.param \.(\w+)", taken)
-        assert {kind[1:] for kind in kinds} == {"64"}
-        assert 8 * len(kinds) == size
-
-    @property
-    def names(self) -> set[str]:
-        return {name for name, _ in self.launched}
 
 
 @pytest.fixture
@@ -90,13 +66,40 @@ def engine_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Game, PaperDevice], 
 @pytest.fixture
 def ptx_device(monkeypatch: pytest.MonkeyPatch) -> PaperDevice:
     """Compiles for compute capability 9.0, which numba-cuda otherwise asks of the GPU at hand."""
-    from numba import cuda
+    _of_hopper(monkeypatch)
+    return PaperDevice(lambda kernel, types: _compiled(kernel, types).get_asm_str(cc=HOPPER))
+
+
+@pytest.fixture
+def all_cards(monkeypatch: pytest.MonkeyPatch) -> PaperDevice:
+    """Compiles each kernel to LLVM once, and from there to PTX of every architecture, which is a fourth of the work."""
+    _of_hopper(monkeypatch)
+
+    def of_all(kernel: Kernel, types: Any) -> str:
+        library = _compiled(kernel, types)
+        others = [library.get_asm_str(cc=capability) for capability in OTHER_CARDS]
+        for (major, minor), ptx in zip(OTHER_CARDS, others, strict=True):
+            assert f".target sm_{major}{minor}" in ptx
+            _assert_fast(kernel.__name__, ptx)
+        return library.get_asm_str(cc=HOPPER)
+
+    return PaperDevice(of_all)
+
+
+def _of_hopper(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba.cuda import compiler, dispatcher
 
-    hopper = SimpleNamespace(compute_capability=(9, 0))
     for module in (compiler, dispatcher):
-        monkeypatch.setattr(module, "get_current_device", lambda: hopper)
-    return PaperDevice(lambda kernel, types: cuda.compile_ptx(kernel, types, cc=(9, 0), device=False)[0])
+        monkeypatch.setattr(module, "get_current_device", lambda: SimpleNamespace(compute_capability=HOPPER))
+
+
+def _compiled(kernel: Kernel, types: Any) -> Any:
+    """A kernel as numba-cuda's library, which makes PTX for any capability."""
+    from numba.cuda.compiler import _compile_pyfunc_with_fixup
+
+    never = dict.fromkeys(("debug", "opt", "abi_info", "launch_bounds"))
+    flags = dict.fromkeys(("lineinfo", "device", "fastmath", "forceinline", "lto"), False)
+    return _compile_pyfunc_with_fixup(kernel, types, cc=HOPPER, abi="numba", **never, **flags)[0]
 
 
 def use_everything(engine: CudaEngine) -> None:
@@ -108,8 +111,10 @@ def use_everything(engine: CudaEngine) -> None:
     engine.step(actions[:2], rows=[2, 0])
     engine.observe()
     engine.critic()
+    Autoreset(engine).step(0, draw=True)
     if facts.observation.bits:
         engine.observe(packed=True)
+        engine.play(actions, packed=True)
     if engine.game.rules.kernels.redeal:
         engine.redeal(0, seed=1)
     engine.clone().load_fields(engine.fields(), check=False)
@@ -117,12 +122,33 @@ def use_everything(engine: CudaEngine) -> None:
 
 def assert_hopper_code(device: PaperDevice) -> None:
     for (name, _), ptx in device.launched.items():
-        assert ".visible .entry" in ptx, name
         assert ".target sm_90" in ptx, name
-        assert "call" not in ptx, f"{name} calls what was not inlined"
-        assert ".local" not in ptx, f"{name} keeps arrays in slow memory"
+        _assert_fast(name, ptx)
         tables = sum(int(size) for size in re.findall(r"^\.const .*\[(\d+)\]", ptx, re.MULTILINE))
         assert tables <= 65536, f"{name} has {tables} bytes of constants, a GPU takes 65536"
+
+
+def _assert_fast(name: str, ptx: str) -> None:
+    assert ".visible .entry" in ptx, name
+    assert "call" not in ptx, f"{name} calls what was not inlined"
+    assert ".local" not in ptx, f"{name} keeps arrays in slow memory"
+
+
+@pytest.mark.slow
+def test_all_kernels_of_connect_four_for_all_cards(engine_on, all_cards):
+    use_everything(engine_on(make_registered("ConnectFour-v0"), all_cards))
+    assert all_cards.names >= {"reset_rows", "step_rows", "turn_rows", "observe_rows", "turn_tiles", "pack_bits"}
+    assert_hopper_code(all_cards)
+
+
+@pytest.mark.slow
+def test_a_turn_of_hanabi_for_all_cards(engine_on, all_cards):
+    """One launch with all rules, which has more code than any other."""
+    engine = engine_on(make_game(), PaperDevice())
+    engine._device = all_cards
+    Autoreset(engine)
+    assert all_cards.launches == ["turn_rows"]
+    assert_hopper_code(all_cards)
 
 
 @pytest.mark.slow
