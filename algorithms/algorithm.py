@@ -24,6 +24,7 @@ from ludory.agents.networks.layers.recurrent import keep_from_compiling
 from ludory.algorithms.running.optimiser_state import check_finite, check_savable
 from ludory.algorithms.running.ranks import Ranks
 from ludory.algorithms.running.threads import one_thread, suited_precision
+from ludory.algorithms.sampling.captured_sampler import CapturedSampler
 from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
@@ -178,13 +179,18 @@ class Algorithm(Learner):
         self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
         shaping = Shaping.of(self.game, self.engine, config.shaping)
         seats, others = playing_seats(self.game.facts, config.seats, config.others)
-        self.sampler: Sampler = Sampler(make_lanes(self.game, self.engine, seats, others), config.precision, shaping)
+        lanes = make_lanes(self.game, self.engine, seats, others)
+        self.sampler: Sampler = self._sampler_of(lanes, shaping)
 
     def sample_from(self, lanes: Lanes) -> None:
         """Replace the sampler's lanes, for example by games against the opponents that a league assigns."""
         critic, shaping = self.sampler.critic, Shaping.of(self.game, self.engine, self.config.shaping)
-        self.sampler = Sampler(lanes, self.config.precision, shaping)
+        self.sampler = self._sampler_of(lanes, shaping)
         self.sampler.critic = critic
+
+    def _sampler_of(self, lanes: Lanes, shaping: Shaping | None) -> Sampler:
+        kind = CapturedSampler if getattr(self.config, "cuda_graphs", False) else Sampler
+        return kind(lanes, self.config.precision, shaping)
 
     def sample_at(self, workers: Workers, samplers: int) -> Self:
         """Let workers play the games from now on, in `samplers` shares of the batch; this process learns.

@@ -61,6 +61,7 @@ class PPOKeywords(AlgorithmKeywords, total=False):
     normalize_observations: bool
     devices: int
     compiled: bool | None
+    cuda_graphs: bool
     normalize_rewards: bool
 
 

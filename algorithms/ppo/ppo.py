@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import linear
 from ludory.algorithms.keywords import PPOKeywords
 from ludory.algorithms.losses.returns import affine_scan
-from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam
+from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam, set_learning_rate
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
 from ludory.envs import EnvLike, Game, Symmetry
@@ -27,6 +28,7 @@ from ludory.envs.engine.kernel_engine import few_steps_asked
 from ludory.errors import OptionError
 
 from . import loss as definition
+from .captured_minibatch import CapturedMinibatches
 from .compiled import CompiledUpdate, is_twin_of
 from .config import LONE_TIMESTEPS, PPOConfig, suited_to
 from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch
@@ -102,7 +104,8 @@ class PPO(Algorithm):
         self.value = make_privileged_value(self.config, self.game.facts, self.device)
         self.sampler.critic = self.value
         parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
-        self.optimizer = make_adam(parameters, self.config.learning_rate)
+        self._graphs = CapturedMinibatches() if self._captures_steps else None
+        self.optimizer = make_adam(parameters, self.config.learning_rate, self._graphs is not None)
         self.return_moments, self.reward_moments = RunningMoments(), RunningMoments()
         self.observation_moments = RunningMoments(self.game.facts.observation.size)
         if self.config.normalize_observations and self.game.facts.observation.bits:
@@ -176,7 +179,9 @@ class PPO(Algorithm):
 
         def by_pytorch() -> TorchUpdate:
             targets = rollout, advantages, returns, scale
-            return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss, self.ranks)
+            update = TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss, self.ranks)
+            update.captured = self._graphs if self.ranks is None else None
+            return update
 
         reason = self._reason_for_pytorch()
         if self.config.compiled and reason:
@@ -200,10 +205,22 @@ class PPO(Algorithm):
         self.optimizer.zero_grad()
         return faster == "twin"
 
+    @property
+    def _captures_steps(self) -> bool:
+        """Whether gradient steps are CUDA graphs: sequences are cut into pieces by what was played, and `target_kl` looks at every minibatch."""
+        config = self.config
+        return (
+            config.cuda_graphs
+            and not self.policy.recurrent
+            and config.target_kl is None
+            and not config.symmetry_augmentation
+        )
+
     def _reason_for_pytorch(self) -> str:
         """Why the compiled twin cannot run; empty if it can."""
         reasons = {
             "compiled=False": self.config.compiled is False,
+            "cuda_graphs=True": self._graphs is not None,
             "few steps do not pay for compiling": self.config.compiled is None and few_steps_asked(),
             "this run has a loss of its own": type(self).loss is not PPO.loss or "loss" in vars(self),
             "the compiled twin is for multi-layer perceptrons over bits, in float32 on the CPU": not can_compile(
@@ -222,7 +239,7 @@ class PPO(Algorithm):
         """Gradient steps on minibatches, `n_epochs` passes over the rollout; returns the mean losses."""
         config, done = self.config, 1 - self.progress_remaining
         for group in self.optimizer.param_groups:
-            group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)
+            set_learning_rate(group, linear(config.learning_rate, config.final_learning_rate, done))
         update.ent_coef = linear(config.ent_coef, config.final_ent_coef, done)
         update.kl_coef = linear(config.kl_coef, config.final_kl_coef, done)
         # 1.5 times the target, as in OpenAI's Spinning Up and Stable-Baselines3
@@ -256,7 +273,7 @@ class PPO(Algorithm):
             update.symmetry = self._draw_symmetry()
             losses = update.gradient(rows)
             sums = sums + losses
-            if losses[approx_kl] > max_kl:
+            if math.isfinite(max_kl) and losses[approx_kl] > max_kl:  # to look is to wait for a GPU
                 break
             norms.append(update.step())
         return sums, begun, norms

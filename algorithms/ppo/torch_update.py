@@ -17,6 +17,7 @@ from ludory.algorithms.sampling.renaming import renamed_columns
 from ludory.algorithms.sampling.rollout import Rollout
 from ludory.envs.parts import Symmetry
 
+from .captured_minibatch import CapturedMinibatches
 from .config import PPOConfig
 from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch, ppo_loss
 
@@ -55,6 +56,9 @@ class TorchUpdate:
         loss: Loss = ppo_loss,
         ranks: Ranks | None = None,
     ) -> None:
+        self.captured: CapturedMinibatches | None = None
+        """Takes whole steps as CUDA graphs, in `gradient`; `step` then only returns the norm."""
+        self._taken: Tensor | None = None
         self.policy, self.optimizer, self.config, self.value_scale = policy, optimizer, config, value_scale
         self.value, self.loss, self.ranks = value, loss, ranks
         if value is not None:
@@ -70,8 +74,9 @@ class TorchUpdate:
         self.columns: Columns = {k: v for k, v in parts.items() if v is not None and k not in unused}
         self.memory = rollout.memory
         if not policy.recurrent:
-            keep = valid.flatten()
-            self.columns = {name: part.flatten(0, 1)[keep] for name, part in self.columns.items()}
+            flat = {name: part.flatten(0, 1) for name, part in self.columns.items()}
+            keep = None if rollout.learnt is None else valid.flatten().nonzero().squeeze(1)
+            self.columns = flat if keep is None else {name: part[keep] for name, part in flat.items()}
         length = len(valid) if policy.recurrent else 1
         self.count = self.columns["returns"].shape[self.axis]
         self.batch = max(1, config.batch_size // length)
@@ -80,13 +85,29 @@ class TorchUpdate:
         """Write the gradient of the loss over units `order` to the parameters; returns the numbers of `PPOLoss`."""
         part = MinibatchPart(0, len(order), 1.0) if self.ranks is None else self.ranks.part(len(order))
         batch = self.select(order, part)
+        if self.captured is not None and (done := self.captured.learn(self, batch)):
+            losses, self._taken = done
+            return losses
+        losses = self.backward(batch)
+        return losses if self.ranks is None else self.ranks.add(self.parameters, losses, part.weight)
+
+    def backward(self, batch: Columns, coefficients: Coefficients | None = None) -> Tensor:
+        """Write the gradient of the loss of a minibatch to the parameters; `coefficients` as for `losses`."""
         rows = batch["returns"].shape[self.axis]
         per_thread = max(1, 512 * rows // batch["returns"].numel())
-        losses = backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
-        return losses if self.ranks is None else self.ranks.add(self.parameters, losses, part.weight)
+        return backward(
+            lambda start, stop: self.losses(batch, start, stop, coefficients), rows, self.parameters, per_thread
+        )
 
     def step(self) -> Tensor:
         """Take a step along the gradient; returns its norm before clipping."""
+        if self._taken is None:
+            return self.clipped_step()
+        norm, self._taken = self._taken, None
+        return norm
+
+    def clipped_step(self) -> Tensor:
+        """As `step`, of the gradient that the parameters hold."""
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
         return norm
@@ -102,13 +123,14 @@ class TorchUpdate:
             batch["memory"] = self.memory[own].unsqueeze(0)
         valid, advantages = (self.columns[name].index_select(self.axis, order) for name in ("valid", "advantages"))
         batch["weights"] = batch.pop("valid").float() / valid.sum().clamp(min=1)
-        chosen = advantages[valid]
+        # without memory all rows are valid: no device need be asked which are
+        chosen = advantages[valid] if self.axis else advantages
         if self.config.normalize_advantage and len(chosen) > 1:
             batch["advantages"] = (batch["advantages"] - chosen.mean()) / (chosen.std() + 1e-8)
         return batch if self.symmetry is None else renamed_columns(batch, self.symmetry, self.policy.head_sizes)
 
-    def losses(self, batch: Columns, start: int, stop: int) -> PPOLoss:
-        """The contribution of units start to stop to the loss of a minibatch."""
+    def losses(self, batch: Columns, start: int, stop: int, coefficients: Coefficients | None = None) -> PPOLoss:
+        """The contribution of units start to stop to the loss of a minibatch; coefficients: others than those of this point of the run."""
         config = self.config
         part = {name: column.narrow(self.axis, start, stop - start) for name, column in batch.items()}
         output = self._network(part)
@@ -123,7 +145,9 @@ class TorchUpdate:
             part.get("used"),
             None if teacher_logits is None else self.policy.distribution(teacher_logits, mask),
         )
-        coefficients = Coefficients(config.clip_range, config.vf_coef, self.ent_coef, self.kl_coef, self.value_scale)
+        if coefficients is None:
+            here = self.ent_coef, self.kl_coef, self.value_scale
+            coefficients = Coefficients(config.clip_range, config.vf_coef, *here)
         return self.loss(self.policy.distribution(output.logits, mask), output.values, decisions, coefficients)
 
     def _network(self, part: Columns) -> PolicyOutput:

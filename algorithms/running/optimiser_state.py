@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.optim import Adam, Optimizer
 
@@ -16,19 +17,33 @@ from ludory.errors import TrainingError
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
-def make_adam(parameters: Iterable[Tensor], learning_rate: float) -> Adam:
+def make_adam(parameters: Iterable[Tensor], learning_rate: float, captured: bool = False) -> Adam:
     """`Adam(parameters, lr=learning_rate, eps=1e-5, fused=True)`, which takes a second less and 150 MB less, until its first step.
 
     PyTorch forbids its compiler to look into the method that takes parameters, and imports the compiler to tell it so.
+
+    captured: on CUDA, its steps can be captured as a graph, with the learning rate on the GPU.
     """
+    parameters = list(parameters)
+    options: dict[str, Any] = {"lr": learning_rate, "eps": 1e-5, "fused": True}
+    if captured and parameters[0].is_cuda:
+        options |= {"lr": torch.tensor(learning_rate, device=parameters[0].device), "capturable": True}
     guarded: Any = getattr(Optimizer.add_param_group, "__wrapped__", None)
     if guarded is None or hasattr(guarded, "__dynamo_disable"):
-        return Adam(parameters, lr=learning_rate, eps=1e-5, fused=True)
+        return Adam(parameters, **options)
     guarded.__dynamo_disable = guarded
     try:
-        return Adam(parameters, lr=learning_rate, eps=1e-5, fused=True)
+        return Adam(parameters, **options)
     finally:
         del guarded.__dynamo_disable
+
+
+def set_learning_rate(group: dict[str, Any], learning_rate: float) -> None:
+    """Of a group of Adam's parameters; one that graphs read is changed where it is."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(learning_rate)
+    else:
+        group["lr"] = learning_rate
 
 
 def save_adam(optimizer: Adam) -> dict[str, Tensor]:

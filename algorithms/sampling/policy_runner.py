@@ -75,9 +75,10 @@ class PolicyRunner:
             self.memory[games, seats] = output.memory.to(self.memory.dtype)
         return output
 
-    def peek(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
-        """As `step`, without updating memories."""
-        memory = None if self.memory is None else self.memory[games, seats]
+    def peek(self, observation: Tensor, games: Tensor, seats: Tensor, memory: Tensor | None = None) -> PolicyOutput:
+        """As `step`, without updating memories; with those of an earlier moment if `memory` (lanes, size) is given."""
+        if memory is None and self.memory is not None:
+            memory = self.memory[games, seats]
         output: PolicyOutput = self._run(observation, memory, seats, self.told(games, seats))
         return output
 
@@ -90,6 +91,11 @@ class PolicyRunner:
         if self.previous is not None:
             where = (torch.as_tensor(part, device=self.previous.device) for part in (rows, seats))
             self.previous[tuple(where)] = torch.as_tensor(actions, device=self.previous.device).long()
+
+    def reset_where(self, over: Tensor) -> None:
+        """As `reset`, of the games where `over` (games,) is True, in place and without a look at which they are; without last moves."""
+        if self.memory is not None and self._initial is not None:
+            self.memory.copy_(torch.where(over[:, None, None], self._initial, self.memory))
 
     def reset(self, rows: ArrayLike) -> None:
         """Reset the memories of the games `rows`."""

@@ -9,13 +9,14 @@ another order).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import linear
+from torch.nn.functional import embedding, linear
 
 from ludory.envs import run_parts
 
@@ -36,7 +37,23 @@ class PackedLinear(nn.Linear):
                 return linear(_expanded(packed, self.in_features), self.weight, self.bias)
             out: Tensor = _BitSum.apply(packed.flatten(0, -2), self.weight, self.bias)  # type: ignore[no-untyped-call]
             return out.view(*packed.shape[:-1], -1)
-        return linear(unpack(packed, self.in_features).to(self.weight.dtype), self.weight, self.bias)
+        kind = packed.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else self.weight.dtype
+        return linear(expanded(packed, self.in_features, dtype), self.weight, self.bias)
+
+
+def expanded(packed: Tensor, size: int, dtype: torch.dtype) -> Tensor:
+    """0/1 in `dtype` (..., size) from big-endian bits (..., ceil(size / 8)): on a GPU eight entries are looked up at once and written once."""
+    if packed.device.type == "cpu":
+        return unpack(packed, size).to(dtype)
+    return embedding(packed.int(), _bytes_as_entries(packed.device, dtype)).flatten(-2)[..., :size]
+
+
+@cache
+def _bytes_as_entries(device: torch.device, dtype: torch.dtype) -> Tensor:
+    """(256, 8): the entries of every byte."""
+    every = torch.arange(256, dtype=torch.uint8, device=device).unsqueeze(1)
+    return unpack(every, 8).to(dtype)
 
 
 def unpack(packed: Tensor, size: int) -> Tensor:
