@@ -27,6 +27,7 @@ from ludory.errors import OptionError
 
 from .part import PARTS, Row, is_complete, rows_of
 
+QUICK_PARTS, QUICK_MINUTES = ("turns", "graphs", "transfers", "tests"), 13.0
 LONGEST = 9 * 60.0
 """Seconds that a part gets at a time; then it is stopped, and the next command goes on with it."""
 
@@ -36,15 +37,17 @@ class GpuOptions:
     """Options of `ludory bench gpu`."""
 
     only: tuple[str, ...] = ()
-    """Parts to run, of parity, tests, maths, rates, transfers, training, search, language and hanabi; none: all."""
+    """Parts to run, of parity, tests, maths, turns, graphs, rates, transfers, training, search, language and hanabi; none: all."""
     minutes: Seconds = 25.0
     """Of the training on Hanabi in part `hanabi`."""
-    limit: Seconds = 600.0
-    """Minutes after which this command stops; the next one goes on."""
+    limit: Seconds | None = None
+    """Minutes after which this command stops, and the next one goes on; none: 600."""
     jobs: Count | None = None
     """Processes of part `parity`, in which compiling every game takes longest; none: one for every core."""
     small: bool = False
     """Every part in little, on the CPU where there is no GPU: shows that the parts work, measures nothing."""
+    quick: bool = False
+    """For a card that is there for a quarter of an hour: parts tests, turns, graphs and transfers with short measurements, unless `--only` names others; stops after 13 minutes, unless `--limit` is given."""
     out: Path = Path("runs/gpu")
     """Folder of the parts and of the result."""
 
@@ -64,13 +67,21 @@ def run(options: GpuOptions) -> Result:
         raise OptionError(
             "ludory bench gpu: torch finds no NVIDIA GPU (try `nvidia-smi`); add --small to run every part in little on the CPU"
         )
-    folder, ends = options.out, monotonic() + 60 * options.limit
+    limit = options.limit or (QUICK_MINUTES if options.quick else 600.0)
+    folder, ends = options.out, monotonic() + 60 * limit
     folder.mkdir(parents=True, exist_ok=True)
     check_setting(
-        folder / "setting.json", {"device": device, "small": options.small, "minutes": options.minutes, "gpu": _card()}
+        folder / "setting.json",
+        {
+            "device": device,
+            "small": options.small,
+            "quick": options.quick,
+            "minutes": options.minutes,
+            "gpu": _card(),
+        },
     )
     unfinished = []
-    for name in options.only or PARTS:
+    for name in options.only or (QUICK_PARTS if options.quick else PARTS):
         if not is_complete(folder, name):
             print(f"part {name}", file=sys.stderr, flush=True)
             _run_part(name, folder, min(LONGEST, ends - monotonic()), thread_count(options.jobs))
@@ -159,6 +170,13 @@ COLUMNS: Mapping[str, Mapping[str, Callable[[Row], str]]] = {
     "parity": {"games": _number("games"), "moves": _number("moves")},
     "tests": {"passed": _number("passed"), "failed": _number("failed"), "skipped": _number("skipped")},
     "maths": {"largest difference": _number("largest_difference", ".1e")},
+    "turns": {
+        "launches/s": _number("launches"),
+        "graph/s": _number("graph"),
+        "bytes a step": _number("step_bytes"),
+        "bytes/s": _number("bytes_per_second", ".2e"),
+    },
+    "graphs": {"timesteps/s": _number("timesteps_per_second"), "card busy": _number("card_busy", ".0%")},
     "rates": {
         "rules/s": _number("rules"),
         "with observations/s": _number("with_observations"),

@@ -36,6 +36,8 @@ class CampaignPart:
     """Of the long training."""
     jobs: int = 1
     """Processes of a part that measures no time."""
+    quick: bool = False
+    """Shorter measurements."""
 
 
 class NamedWork(NamedTuple):
@@ -49,6 +51,8 @@ PARTS: Mapping[str, str] = {
     "parity": "parity:parity",
     "tests": "checks:gpu_tests",
     "maths": "checks:maths",
+    "turns": "turns:turns",
+    "graphs": "training:graphs",
     "rates": "rates:rates",
     "transfers": "training:transfers",
     "training": "training:training",
@@ -100,7 +104,8 @@ def _row(work: NamedWork) -> Row:
 def main(name: str, folder: str, jobs: str) -> None:
     """Do a part of the campaign in `folder`, whose setting lies there."""
     setting = json.loads((Path(folder) / "setting.json").read_text(encoding="utf-8"))
-    do_part(CampaignPart(name, Path(folder), setting["device"], setting["small"], setting["minutes"], int(jobs)))
+    device, small, minutes, quick = (setting[key] for key in ("device", "small", "minutes", "quick"))
+    do_part(CampaignPart(name, Path(folder), device, small, minutes, int(jobs), quick))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ COPIED = {False: 1 << 30, True: 1 << 22}
 
 def rates(part: CampaignPart) -> Iterator[NamedWork]:
     """The memory's speed, a row for every id and size, then peers."""
-    yield NamedWork("memory", partial(_memory, part))
+    yield NamedWork("memory", partial(memory_speed, part))
     for id in kernel_ids(part.small):
         for size in SIZES[part.small]:
             yield NamedWork(f"{id}, {size:,} games", partial(_rate, part, id, size))
@@ -44,7 +44,7 @@ def rates(part: CampaignPart) -> Iterator[NamedWork]:
             )
 
 
-def _memory(part: CampaignPart) -> Row:
+def memory_speed(part: CampaignPart) -> Row:
     """Bytes read and written per second by a copy."""
     source = torch.zeros(COPIED[part.small], dtype=torch.uint8, device=part.device)
     target, watch = torch.empty_like(source), Stopwatch(part.device)

@@ -1,15 +1,16 @@
-"""Parts `transfers`, `training` and `hanabi`: what the sampler copies through the host, trained steps per second, and a long run."""
+"""Parts `transfers`, `graphs`, `training` and `hanabi`: what the sampler copies through the host, trained steps per second, and a long run."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from shutil import which
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.ppo import PPO
 from ludory.benchmarks.hanabi.ppo import CUDA_SETTINGS
 from ludory.plugins import algorithms
 from ludory.reading import read_json
@@ -31,21 +33,36 @@ LEARNERS: dict[str, tuple[str, str]] = {
     "vtrace, mlp 512-512": ("vtrace", "mlp(hidden=(512,512))"),
     "vtrace, gru 512": ("vtrace", "gru(hidden=(512,), memory_size=512)"),
 }
+GRAPHS: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{name}, {precision}, {'graphs' if graphs else 'no graphs'}": (
+        name,
+        {"precision": precision, "cuda_graphs": graphs},
+    )
+    for name in ("ppo, mlp 512-512", "ppo, gru 512")
+    for precision in ("bf16", "float32")
+    for graphs in (True, False)
+}
+"""Learners of part `graphs`, and what is changed of their settings."""
 SMALL = {"num_envs": 64, "n_steps": 8}
 SECONDS = {False: 30.0, True: 0.2}
 """Of a measurement, after the first iterations."""
-WARM_UP = 3
-"""Iterations that are not counted: kernels are compiled and loaded."""
+QUICK = 6.0
+"""Seconds of a quick measurement."""
+WARM_UP = 4
+"""Iterations that are not counted: kernels are compiled and loaded, graphs captured."""
+SAME = 1e-3
+"""Largest difference of weights, after some iterations with graphs and without, that rounding explains."""
 
 
 def transfers(part: CampaignPart) -> Iterator[NamedWork]:
-    """A row per network: bytes that go from the card to the host while a rollout is collected, beside those of its observations."""
+    """A row per network and way: bytes that go from the card to the host while a rollout is collected, beside those of its observations."""
     for name in ("ppo, mlp 512-512", "ppo, gru 512"):
-        yield NamedWork(name, partial(_transfers, part, name))
+        for graphs in (False, True):
+            yield NamedWork(f"{name}{', graphs' if graphs else ''}", partial(_transfers, part, name, graphs))
 
 
-def _transfers(part: CampaignPart, name: str) -> Row:
-    model = _learner(part, name)
+def _transfers(part: CampaignPart, name: str, graphs: bool) -> Row:
+    model = _learner(part, name, {"cuda_graphs": graphs})
     model.learn(1)
     with TransferCounter() as counter:
         rollout, _ = model.sampler.collect(model.policy, model.config.n_steps, model.generator)
@@ -79,14 +96,41 @@ def training(part: CampaignPart) -> Iterator[NamedWork]:
     yield NamedWork("JaxMARL, ippo, mlp 512-512", partial(_jaxmarl, part))
 
 
-def _trained(part: CampaignPart, name: str) -> Row:
-    model = _learner(part, name)
+def graphs(part: CampaignPart) -> Iterator[NamedWork]:
+    """What learns with graphs and without, which must be the same; then a row per network, precision and way."""
+    yield NamedWork("the same with graphs", partial(_same, part))
+    for name, (learner, changes) in GRAPHS.items():
+        yield NamedWork(name, partial(_trained, part, learner, changes))
+
+
+def _same(part: CampaignPart) -> Row:
+    weights = []
+    for graphs in (False, True):
+        model = PPO(
+            "mlp",
+            "HanabiTiny2P-v0",
+            num_envs=64,
+            n_steps=8,
+            batch_size=256,
+            device=part.device,
+            precision="float32",
+            compiled=False,
+            cuda_graphs=graphs,
+        )
+        model.learn(6 * 64 * 8)
+        weights.append(torch.cat([parameter.detach().flatten().cpu() for parameter in model.policy.parameters()]))
+    largest = float((weights[0] - weights[1]).abs().max())
+    return {"largest_difference": largest, "differences": [] if largest <= SAME else [f"weights off by {largest:.1e}"]}
+
+
+def _trained(part: CampaignPart, name: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Row:
+    model = _learner(part, name, changes)
     for _ in range(1 if part.small else WARM_UP):
         model.learn(1, reset_num_timesteps=False)
     with CardUse(part.device) as use:
         _wait(part.device)
         before, began = model.num_timesteps, perf_counter()
-        while perf_counter() - began < SECONDS[part.small]:
+        while perf_counter() - began < _seconds(part):
             model.learn(1, reset_num_timesteps=False)
         _wait(part.device)
         rate = (model.num_timesteps - before) / (perf_counter() - began)
@@ -100,14 +144,14 @@ def _jaxmarl(part: CampaignPart) -> Row:
     epochs = str(settings.get("n_epochs", 1))
     hidden = "16-16" if part.small else "512-512"
     return {"game": GAME, "settings": settings} | peer_rate(
-        "jaxmarl", "timesteps_per_second", SECONDS[part.small] / 3, "jax_ippo", *sizes, epochs, hidden
+        "jaxmarl", "timesteps_per_second", _seconds(part) / 3, "jax_ippo", *sizes, epochs, hidden
     )
 
 
-def _learner(part: CampaignPart, name: str) -> Any:
+def _learner(part: CampaignPart, name: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Any:
     algorithm, policy = LEARNERS[name]
     known = {field.name for field in fields(algorithms.load(algorithm).config_class)}
-    settings = {name: value for name, value in _settings(part).items() if name in known}
+    settings = {name: value for name, value in {**_settings(part), **changes}.items() if name in known}
     game = GAME if not part.small else "HanabiTiny2P-v0"
     policy = policy if not part.small else policy.replace("512", "16")
     return make_algorithm(algorithm, env=game, policy=policy, device=part.device, seed=1, **settings)
@@ -115,6 +159,10 @@ def _learner(part: CampaignPart, name: str) -> Any:
 
 def _settings(part: CampaignPart) -> dict[str, Any]:
     return {**SMALL, "batch_size": 256} if part.small else dict(CUDA_SETTINGS)
+
+
+def _seconds(part: CampaignPart) -> float:
+    return QUICK if part.quick and not part.small else SECONDS[part.small]
 
 
 def _wait(device: str) -> None:
