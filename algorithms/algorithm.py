@@ -26,6 +26,7 @@ from ludory.algorithms.running.ranks import Ranks
 from ludory.algorithms.running.threads import one_thread, suited_precision
 from ludory.algorithms.sampling.captured_sampler import CapturedSampler
 from ludory.algorithms.sampling.lanes import Lanes, make_lanes
+from ludory.algorithms.sampling.other_play import check_network, in_other_play
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.sampling.shaping import Shaping
@@ -111,6 +112,7 @@ class Algorithm(Learner):
             raise OptionError(
                 f"policy {self.policy_spec.id!r} is learnt by {self.policy.trained_by} only; for {self.id} take 'mlp' or 'gru'"
             )
+        check_network(self.policy, self.config)
         if self.config.compile:
             keep_from_compiling()
             self.policy.compile()
@@ -179,13 +181,13 @@ class Algorithm(Learner):
         self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
         shaping = Shaping.of(self.game, self.engine, config.shaping)
         seats, others = playing_seats(self.game.facts, config.seats, config.others)
-        lanes = make_lanes(self.game, self.engine, seats, others)
+        lanes = in_other_play(make_lanes(self.game, self.engine, seats, others), config)
         self.sampler: Sampler = self._sampler_of(lanes, shaping)
 
     def sample_from(self, lanes: Lanes) -> None:
         """Replace the sampler's lanes, for example by games against the opponents that a league assigns."""
         critic, shaping = self.sampler.critic, Shaping.of(self.game, self.engine, self.config.shaping)
-        self.sampler = self._sampler_of(lanes, shaping)
+        self.sampler = self._sampler_of(in_other_play(lanes, self.config), shaping)
         self.sampler.critic = critic
 
     def _sampler_of(self, lanes: Lanes, shaping: Shaping | None) -> Sampler:

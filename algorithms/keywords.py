@@ -56,6 +56,7 @@ class PPOKeywords(AlgorithmKeywords, total=False):
     kl_coef: float
     final_kl_coef: float | None
     symmetry_augmentation: bool
+    other_play: bool
     privileged_value: bool
     normalize_values: bool
     normalize_observations: bool
@@ -89,6 +90,7 @@ class VTraceKeywords(AlgorithmKeywords, total=False):
     max_lag: int
     discount_per: str
     ratios: str
+    other_play: bool
     privileged_value: bool
     value_warm_up: int
     devices: int

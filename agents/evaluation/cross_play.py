@@ -29,6 +29,15 @@ class Lead(NamedTuple):
     by: Estimate
 
 
+class PairMeans(NamedTuple):
+    """Means over agents and over pairs, each with its standard error over them, as if they were independent; NaN of a single one."""
+
+    alone: Estimate
+    """Of the agents, each with copies of itself."""
+    together: Estimate
+    """Of the pairs of different agents, both orders of a pair together."""
+
+
 @dataclass(frozen=True, slots=True)
 class CrossPlay:
     """Returns of every pair of agents on the same games."""
@@ -60,6 +69,17 @@ class CrossPlay:
     def estimates(self) -> list[list[Estimate]]:
         """Mean, standard error and interval of each pair."""
         return [[estimate(cell) for cell in row] for row in self.returns]
+
+    def pair_means(self) -> PairMeans | None:
+        """How agents do with themselves and with each other; None where rewards are not shared, or of one agent.
+
+        The score with others says what conventions are worth beside strangers (Hu et al. 2020, arXiv 2003.02979).
+        """
+        if not self.shared or len(self.agents) < 2:
+            return None
+        means = self.returns.mean(axis=2, dtype=np.float64)
+        pairs = [(means[a, b] + means[b, a]) / 2 for a, b in combinations(range(len(means)), 2)]
+        return PairMeans(estimate(means.diagonal()), estimate(np.array(pairs)))
 
     def leads(self) -> list[Lead]:
         """Paired self-play differences of every two agents; empty where rewards are not shared, since self-play says nothing there."""

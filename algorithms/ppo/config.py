@@ -80,6 +80,8 @@ class PPOConfig(AlgorithmConfig):
     """Weight of that KL at the end of the run, approached linearly; none: it stays."""
     symmetry_augmentation: bool = False
     """Learn from every minibatch under a random symmetry of the game, such as a permutation of Hanabi's colours."""
+    other_play: bool = False
+    """Every seat sees each game under a random symmetry of its own, such as a permutation of Hanabi's colours, for play with strangers (arXiv 2003.02979)."""
     privileged_value: bool = False
     """Learn the value with a separate network that sees the whole game, including hidden information; the policy does not."""
     normalize_values: bool = False

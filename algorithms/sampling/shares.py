@@ -19,6 +19,7 @@ from ludory.envs.make import NamedGame, make_engine
 from ludory.errors import OptionError
 
 from .lanes import make_lanes
+from .other_play import in_other_play
 from .sampler import Played, Sampler
 from .shaping import Shaping
 from .step_locals import infos_of
@@ -65,7 +66,7 @@ def share_sampler(share: Share, device: str = "cpu") -> ShareSampler:
     """The games of a share on a device, not yet started."""
     config, game = share.config, share.game.make()
     engine = make_engine(game, share.stop - share.start, device=device, seed=config.seed, first_game=share.start)
-    lanes = make_lanes(game, engine, *playing_seats(game.facts, config.seats, config.others))
+    lanes = in_other_play(make_lanes(game, engine, *playing_seats(game.facts, config.seats, config.others)), config)
     sampler = ShareSampler(lanes, config.precision, Shaping.of(game, engine, config.shaping))
     per_game = len(lanes.games) // engine.num_games
     sampler.lanes_before, sampler.all_lanes = share.start * per_game, config.num_envs * per_game

@@ -75,6 +75,8 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     """What the discount counts where a seat waits: its own "decision"s, or each "step" of the game."""
     ratios: Annotated[str, OneOf("split", "joint")] = "split"
     """"split": a ratio per head, or "joint": one for the whole action."""
+    other_play: bool = False
+    """Every seat sees each game under a random symmetry of its own, such as a permutation of Hanabi's colours, for play with strangers (arXiv 2003.02979)."""
     privileged_value: bool = False
     """Learn the value with a separate network that sees the whole game, including hidden information; the policy does not."""
     value_warm_up: NonNegativeInt = 0

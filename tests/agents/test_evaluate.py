@@ -323,6 +323,17 @@ def test_leads_are_the_paired_differences_of_self_play():
     assert lead.by.stderr == pytest.approx(float(expected.stderr))
 
 
+def test_means_of_cross_play_are_over_agents_and_over_pairs():
+    found = cross_play(["hanabi/iggi", "hanabi/piers", "random"], "HanabiTiny2P-v0", games=40, seed=3)
+    cells = np.array([[one.mean for one in row] for row in found.estimates()])
+    alone, pairs = np.diag(cells), [(cells[a, b] + cells[b, a]) / 2 for a, b in ((0, 1), (0, 2), (1, 2))]
+    for one, values in zip(found.pair_means(), (alone, pairs), strict=True):
+        assert one.mean == pytest.approx(np.mean(values), abs=1e-6)
+        assert one.stderr == pytest.approx(np.std(values, ddof=1) / 3**0.5, abs=1e-6)
+    assert cross_play(["random"], "HanabiTiny2P-v0", games=4).pair_means() is None
+    assert cross_play(["random", "random"], nim(players=2), games=4).pair_means() is None
+
+
 def test_rotated_seats_give_each_agent_its_mean_over_all_seats():
     game, agents = nim(players=3), [TakesTheFirst(), TakesTheLast(), TakesTheLast()]
     found = evaluate(agents, game, games=40, seed=2, rotate=True)

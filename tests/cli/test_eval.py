@@ -73,9 +73,11 @@ def test_table_of_one_agent_shows_score_stacks_and_ends(capsys: pytest.CaptureFi
 def test_table_of_several_agents_has_a_cell_for_each_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*BOTS, "--game", SMALL, "--games", "40"]) == 0
     table, _, lead = capsys.readouterr().out.partition("self-play of")
-    assert table.count("±") == 4 + 1  # the caption says what it is
+    assert table.count("±") == 4 + 1 + 1  # the caption says what it is, and a line has the mean of both agents
     assert "mean ± standard error" in table
     assert table.count("hanabi/piers") == 2
+    assert "each with itself: " in table
+    assert "with each other: " in table
     assert "hanabi/iggi minus that of hanabi/piers" in lead
 
 

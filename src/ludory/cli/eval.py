@@ -73,7 +73,7 @@ def run(argv: list[str]) -> int:
         print(json.dumps({"options": dict(game.options)} | _as_json(found), indent=2))
         return 0
     show_table(_table(found))
-    for line in [*_leads(found), *_counts(found)]:
+    for line in [*_means(found), *_leads(found), *_counts(found)]:
         show_table(line)
     return 0
 
@@ -85,13 +85,33 @@ def _as_json(found: EvaluationResult | CrossPlay) -> dict[str, Any]:
     head |= {"counts": found.counts} if found.counts else {}
     if isinstance(found, CrossPlay):
         leads = [{"agent": one.agent, "other": one.other, "by": _numbers(one.by)} for one in found.leads()]
-        return head | {"crossplay": [[_numbers(one) for one in row] for row in found.estimates()], "leads": leads}
+        means = found.pair_means()
+        over = {} if means is None else {name: _numbers(one) for name, one in means._asdict().items()}
+        cells = [[_numbers(one) for one in row] for row in found.estimates()]
+        return head | {"crossplay": cells, "means": over, "leads": leads}
     return head | {"estimates": {name: _numbers(one) for name, one in found.estimates().items()}}
 
 
 def _numbers(estimate: Estimate) -> dict[str, float | None]:
     """JSON has no NaN: the standard error of a single game becomes null."""
     return {name: None if math.isnan(value) else value for name, value in estimate._asdict().items()}
+
+
+def _means(found: EvaluationResult | CrossPlay) -> list[str]:
+    from ludory.agents.evaluation.cross_play import CrossPlay
+
+    means = found.pair_means() if isinstance(found, CrossPlay) else None
+    if not isinstance(found, CrossPlay) or means is None:
+        return []
+    agents = len(found.agents)
+    parts = (
+        (means.alone, "each with itself", agents, "agents"),
+        (means.together, "with each other", agents * (agents - 1) // 2, "pairs"),
+    )
+    return [
+        f"{how}: {one.mean:.3f}" + (f" ± {one.stderr:.3f} (standard error over {count} {what})" if count > 1 else "")
+        for one, how, count, what in parts
+    ]
 
 
 def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
