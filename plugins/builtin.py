@@ -281,6 +281,7 @@ ALGORITHMS = (
         "cfr-v1", "cfr:CFR", "cfr_config:CFRConfig", "counterfactual regret minimisation: tables for small games"
     ),
     _algorithm("ppo-v1", "ppo:PPO", "ppo.config:PPOConfig", "proximal policy optimisation with legal masks"),
+    _algorithm("obl-v1", "ppo.obl:OBL", "ppo.config:OBLConfig", "off-belief learning, for partners never met"),
     _algorithm(
         "vtrace-v1", "vtrace:VTrace", "vtrace.config:VTraceConfig", "V-trace, TD(lambda) and UPGO on replayed sequences"
     ),

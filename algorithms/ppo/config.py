@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ludory.algorithms.config import AlgorithmConfig
+from ludory.errors import OptionError
 from ludory.limits import Fraction, NonNegativeFloat, OneOf, PositiveFloat, PositiveInt
 
 if TYPE_CHECKING:
@@ -97,6 +98,31 @@ class PPOConfig(AlgorithmConfig):
 
     normalize_rewards: bool = False
     """Divide rewards by the running standard deviation of discounted returns; scores are not scaled."""
+
+
+@dataclass(frozen=True, slots=True)
+class OBLConfig(PPOConfig):
+    """Off-belief learning by PPO (arXiv 2103.04000): one level; `gamma` discounts from one turn of a seat to its next."""
+
+    base: str | None = None
+    """Checkpoint of the level below, whose policy others are believed to have played so far; none: level 1, over random play."""
+    worlds: PositiveInt = 8
+    """Worlds that are drawn for a decision where there is a base, of which one is kept by the base's probability of the last moves."""
+    doubt: Fraction = 0.1
+    """Share of the base's moves that are taken for random, so that no move is impossible."""
+    gae_lambda: Fraction = 0.0
+    """0: what comes after the next turn is drawn anew there, so that longer advantages do not exist."""
+    kl_coef: NonNegativeFloat = 0.0
+    """0: there is no teacher."""
+
+    def __post_init__(self) -> None:
+        """As `PPOConfig`; options that drawn worlds do not have are refused."""
+        AlgorithmConfig.__post_init__(self)
+        fixed = {"gae_lambda": 0, "kl_coef": 0, "shaping": 0, "devices": 1, "device": "cpu", "teacher": None}
+        fixed |= {"privileged_value": False, "other_play": False}
+        for name, value in fixed.items():
+            if getattr(self, name) != value:
+                raise OptionError(f"{name}={getattr(self, name)!r}: obl has {name}={value!r} only; leave it out")
 
 
 def suited_to(game: Game) -> dict[str, Any]:

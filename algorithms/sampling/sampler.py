@@ -193,6 +193,7 @@ class Sampler:
             actions, log_probs = self.draw(policy, output.logits, mask, generator)
             joint = self.lanes.joint(policy.playable(actions))
             used = self.lanes.used(joint)
+            foreseen = self.foresee(policy, joint, generator)
             rewards = self.lanes.play(joint)
             terminated, truncated = self.lanes.ends()
             # games that were truncated in this step, before they start anew
@@ -222,6 +223,7 @@ class Sampler:
                     "previous": previous,
                     "decided": decided,
                 }
+                | foreseen
             )
             # one observation serves as input of the next step and as bootstrap of the last
             observation = self.lanes.observe()
@@ -244,6 +246,10 @@ class Sampler:
     def draw(self, policy: Policy, logits: Tensor, mask: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Actions of all lanes and their log-probabilities; see `Policy.draw`."""
         return policy.draw(logits, mask, generator)
+
+    def foresee(self, policy: Policy, joint: Tensor, generator: torch.Generator) -> dict[str, Tensor | None]:
+        """Columns that replace what the games pay for actions about to be played, with `next_values`; none here."""
+        return {}
 
     def settle(self) -> None:
         """Bring engine and `state` of this process up to date before they are saved; they always are where games run here."""
@@ -321,7 +327,8 @@ def assembled(played: Played, lanes: Lanes) -> Rollout:
         rewards, columns["rewards"] = columns["rewards"], columns["values"]
         rollout = Rollout(**columns, next_values=following, memory=played.memory)
         return own_rewards(rollout, rewards, cut_values, lanes.facts.players)
-    next_values = torch.where(columns["truncated"], cut_values, following)
+    foreseen = columns.pop("next_values", None)
+    next_values = torch.where(columns["truncated"], cut_values, following) if foreseen is None else foreseen
     return Rollout(**columns, next_values=next_values, memory=played.memory)
 
 

@@ -1,18 +1,21 @@
 """Let Hanabi agents play with each other, every pair on the same decks: a team player is worth more than its score with copies of itself.
 
 An agent that learnt with copies of itself has made its partners' conventions its own. What it is worth beside others is in its row and
-its column, outside the diagonal.
+its column, outside the diagonal. Agents whose names differ only in a number at the end, such as the seeds of one training, are a
+method: its means are those of its agents with themselves, and of the pairs of different ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from ludory.agents.evaluation.cross_play import cross_play
+import numpy as np
+
+from ludory.agents.evaluation.cross_play import PairMeans, cross_play
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.charts.bars import Cell, heat_map
@@ -69,6 +72,16 @@ def run(options: HanabiCrossPlayOptions) -> Result:
         "convention": "a bomb scores 0; greedy moves; the row's agent sits in seat 0",
         "agents": names,
         "scores": scores,
+        "methods": {
+            method: {
+                name: {"mean": one.mean, "stderr": one.stderr if of > 1 else None, "of": of}
+                for name, one, of in zip(
+                    PairMeans._fields, means, (len(rows), len(rows) * (len(rows) - 1) // 2), strict=True
+                )
+            }
+            for method, rows in _methods(names).items()
+            if (means := replace(played, agents=names, returns=played.returns[np.ix_(rows, rows)]).pair_means())
+        },
     }
     return Result(options.out, report, _shown, chart)
 
@@ -79,6 +92,14 @@ def _named(text: str) -> tuple[str, str]:
     if sign and "(" not in head:
         return head, spec
     return (Path(text).stem if Path(text).exists() else text), text
+
+
+def _methods(names: Sequence[str]) -> dict[str, list[int]]:
+    """Places of the agents of each method that has several: those whose names differ only in a number at the end."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        found.setdefault(name.rstrip("0123456789").rstrip(" -_"), []).append(place)
+    return {method: places for method, places in found.items() if len(places) > 1}
 
 
 def with_others(scores: Mapping[str, Mapping[str, Mapping[str, float]]], name: str) -> float:
@@ -92,6 +113,9 @@ def _shown(report: Mapping[str, Any]) -> Iterator[Any]:
     for name in names:
         line = "  ".join(f"{scores[name][other]['mean']:5.2f}" for other in names)
         yield f"{name:24} {line}   with others {with_others(scores, name):5.2f}"
+    for method, means in report.get("methods", {}).items():
+        told = [f"{one['mean']:.2f}" + (f" ± {one['stderr']:.2f}" if one["stderr"] else "") for one in means.values()]
+        yield f"{method}: with itself {told[0]} (agents), seeds with each other {told[1]} (pairs)"
 
 
 def chart(report: Mapping[str, Any]) -> str:

@@ -31,6 +31,20 @@ def test_every_pair_is_played_on_the_same_decks(tmp_path, capsys) -> None:
     assert f"with others {beside:5.2f}" in capsys.readouterr().out
 
 
+def test_agents_that_differ_in_a_number_are_a_method(tmp_path, capsys) -> None:
+    file = tmp_path / "pairs.json"
+    agents = ["hanabi/iggi", *(f"lucky {seed}=random(seed={seed})" for seed in (1, 2, 3))]
+    assert run([*SMALL, "--agents", *agents, "--out", str(file)]) == 0
+    report = json.loads(file.read_text())
+    scores, (means,) = report["scores"], report["methods"].values()
+    names = [f"lucky {seed}" for seed in (1, 2, 3)]
+    assert means["alone"]["mean"] == pytest.approx(sum(scores[name][name]["mean"] for name in names) / 3)
+    others = [scores[a][b]["mean"] for a in names for b in names if a != b]
+    assert means["together"]["mean"] == pytest.approx(sum(others) / 6)
+    assert means["together"]["of"] == 3
+    assert f"lucky: with itself {means['alone']['mean']:.2f} ± " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("agents", [["random"], ["random", "random"]])
 def test_agents_are_told_apart(agents) -> None:
     with pytest.raises(OptionError, match="NAME=SPEC"):
