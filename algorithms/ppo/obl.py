@@ -190,7 +190,8 @@ class OffBeliefSampler(Sampler):
         likely = self.base.distribution(logits, masks).log_prob(acted).sum(-1).exp()
         # a policy that never errs would leave no world after a move that it does not make
         random = 1 / masks.sum(-1).clamp(min=1)
-        return ((1 - self._doubt) * likely + self._doubt * random).log() * torch.from_numpy(same_game[rows])
+        found: Tensor = ((1 - self._doubt) * likely + self._doubt * random).log() * torch.from_numpy(same_game[rows])
+        return found
 
 
 def carried_back(before: Engine, now: Engine, drawn: Engine) -> Engine:

@@ -51,7 +51,7 @@ class PPO(Algorithm):
 
     id = "ppo-v1"
     splits_batches = True
-    samples_in = "lockstep"
+    samples_in: ClassVar[str | None] = "lockstep"
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
     search_space: ClassVar[Mapping[str, str]] = {
         "learning_rate": "1e-4..3e-3",
@@ -66,7 +66,7 @@ class PPO(Algorithm):
     }
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     changeable: ClassVar[tuple[str, ...]] = ("devices",)
-    teacher_weight = "kl_coef"
+    teacher_weight: ClassVar[str | None] = "kl_coef"
     continuous: ClassVar[bool] = True
     config: PPOConfig
 

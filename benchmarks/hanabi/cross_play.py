@@ -80,7 +80,7 @@ def run(options: HanabiCrossPlayOptions) -> Result:
                 )
             }
             for method, rows in _methods(names).items()
-            if (means := replace(played, agents=names, returns=played.returns[np.ix_(rows, rows)]).pair_means())
+            if (means := replace(played, agents=tuple(names), returns=played.returns[np.ix_(rows, rows)]).pair_means())
         },
     }
     return Result(options.out, report, _shown, chart)
