@@ -14,6 +14,7 @@ if not __name__.startswith("ludory."):
 
 if TYPE_CHECKING:
     from .algorithm import Algorithm
+    from .az import AZ, AZConfig
     from .bc import BC, BCConfig
     from .cfr import CFR
     from .cfr_config import CFRConfig
@@ -46,11 +47,13 @@ if TYPE_CHECKING:
     from .vtrace import VTrace, VTraceConfig
 
 __all__ = [
+    "AZ",
     "BC",
     "CFR",
     "PPO",
     "PRECISIONS",
     "SB3PPO",
+    "AZConfig",
     "Advantages",
     "Algorithm",
     "AlgorithmConfig",

@@ -97,7 +97,7 @@ class Algorithm(Learner):
             game.need(self.id, "heads")
         super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **made_with, **config}))
         self.policy_spec = build.complete(
-            build.parse_policy(build.suited_policy(policy, game.facts)), self._policy_wishes()
+            build.parse_policy(self._suited_policy(policy)), self._policy_wishes()
         )
         self.device = _device(self.config.device)
         if self.config.precision == "auto":  # settled here, so that a run goes on as it began, wherever it is resumed
@@ -165,6 +165,10 @@ class Algorithm(Learner):
 
     def _load_teacher(self, file: str) -> Teacher:
         return load_teacher(file, self.game, self.device)
+
+    def _suited_policy(self, policy: str | build.PolicySpec) -> str | build.PolicySpec:
+        """`policy`, or the name of what "auto" means for the game."""
+        return build.suited_policy(policy, self.game.facts)
 
     def _policy_wishes(self) -> dict[str, Any]:
         """Arguments of the network that come from the config."""

@@ -66,6 +66,25 @@ class PPOKeywords(AlgorithmKeywords, total=False):
     normalize_rewards: bool
 
 
+class AZKeywords(LearnerKeywords, total=False):
+    """Of `AZConfig`."""
+
+    num_envs: int
+    n_steps: int
+    simulations: int
+    considered: int
+    value_scale: float
+    learning_rate: float
+    final_learning_rate: float | None
+    batch_size: int
+    n_epochs: int
+    buffer_size: int
+    vf_coef: float
+    weight_decay: float
+    max_grad_norm: float
+    symmetry_augmentation: bool
+
+
 class VTraceKeywords(AlgorithmKeywords, total=False):
     """Of `VTraceConfig`."""
 

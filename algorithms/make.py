@@ -16,10 +16,11 @@ from ludory.errors import OptionError, PluginError
 from ludory.plugins import algorithms
 
 from .algorithm import Algorithm
-from .keywords import BCKeywords, DistillKeywords, PPOKeywords, SB3PPOKeywords, VTraceKeywords
+from .keywords import AZKeywords, BCKeywords, DistillKeywords, PPOKeywords, SB3PPOKeywords, VTraceKeywords
 from .learner import Learner
 
 if TYPE_CHECKING:  # loaded by id
+    from .az import AZ
     from .bc import BC
     from .distill import Distill
     from .ppo import PPO
@@ -30,6 +31,15 @@ if TYPE_CHECKING:  # loaded by id
         """What `make_algorithm` gets an option for that the algorithm's config lacks, or one of another type."""
 
 
+@overload
+def make_algorithm(
+    id: Literal["az", "az-v1"],
+    env: EnvLike | None = None,
+    policy: str | PolicySpec = "auto",
+    *,
+    tuned: bool = False,
+    **config: Unpack[AZKeywords],
+) -> AZ: ...
 @overload
 def make_algorithm(
     id: Literal["bc", "bc-v1"],
@@ -78,7 +88,7 @@ def make_algorithm(
 @overload  # else what fits none of these would pass for the id of a package
 def make_algorithm(
     id: Literal[
-        "bc", "bc-v1", "distill", "distill-v1", "ppo", "ppo-v1", "sb3_ppo", "sb3_ppo-v1", "vtrace", "vtrace-v1"
+        "az", "az-v1", "bc", "bc-v1", "distill", "distill-v1", "ppo", "ppo-v1", "sb3_ppo", "sb3_ppo-v1", "vtrace", "vtrace-v1"
     ],
     env: EnvLike | None = None,
     policy: str | PolicySpec = "auto",

@@ -137,6 +137,11 @@ AGENTS = (
         "ludory.agents.search.mcts:make",
         "tree search with random rollouts where nothing is hidden (simulations=)",
     ),
+    Entry(
+        "az",
+        "ludory.agents.search.az:make",
+        "tree search with a network where nothing is hidden, as in az(connect_four/ppo, simulations=200)",
+    ),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
     Entry(
         "language",
@@ -222,6 +227,7 @@ _POKEMON_NETWORKS = "ludory.agents.pokemon.networks."
 
 NETWORKS = (
     Entry("mlp", f"{_NETWORKS}mlp:MlpPolicy", "hidden layers; the default"),
+    Entry("conv", f"{_NETWORKS}conv:ConvPolicy", "residual convolutions over planes; the default of az"),
     Entry("gru", f"{_NETWORKS}gru:GruPolicy", "hidden layers and a memory"),
     Entry("residual", f"{_NETWORKS}residual:ResidualPolicy", "residual blocks"),
     Entry("transformer", f"{_NETWORKS}transformer:TransformerPolicy", "attention over the segments of an observation"),
@@ -279,6 +285,9 @@ ALGORITHMS = (
     ),
     _algorithm(
         "cfr-v1", "cfr:CFR", "cfr_config:CFRConfig", "counterfactual regret minimisation: tables for small games"
+    ),
+    _algorithm(
+        "az-v1", "az:AZ", "az.config:AZConfig", "AlphaZero: a network learns from its own tree search (two seats, nothing hidden)"
     ),
     _algorithm("ppo-v1", "ppo:PPO", "ppo.config:PPOConfig", "proximal policy optimisation with legal masks"),
     _algorithm("obl-v1", "ppo.obl:OBL", "ppo.config:OBLConfig", "off-belief learning, for partners never met"),
