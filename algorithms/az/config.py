@@ -22,13 +22,13 @@ class AZConfig(LearnerConfig):
     """Most actions that are tried at the root of a search."""
     value_scale: PositiveFloat = 0.5
     """Weight of values beside logits in the search, of returns scaled to 0 to 1."""
-    learning_rate: PositiveFloat = 2e-3
+    learning_rate: PositiveFloat = 1e-3
     """Step size of Adam."""
-    final_learning_rate: NonNegativeFloat | None = 2e-4
+    final_learning_rate: NonNegativeFloat | None = 1e-4
     """Step size at the end of the run, approached linearly; none: it stays."""
     batch_size: PositiveInt = 512
     """Positions of a gradient step, drawn from the replay."""
-    n_epochs: PositiveInt = 2
+    n_epochs: PositiveInt = 4
     """How often a position is learnt from on average while it is in the replay."""
     buffer_size: PositiveInt = 200_000
     """Positions in the replay; the oldest leave it."""
