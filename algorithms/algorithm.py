@@ -96,9 +96,7 @@ class Algorithm(Learner):
         if not self.continuous:
             game.need(self.id, "heads")
         super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **made_with, **config}))
-        self.policy_spec = build.complete(
-            build.parse_policy(self._suited_policy(policy)), self._policy_wishes()
-        )
+        self.policy_spec = build.complete(build.parse_policy(self._suited_policy(policy)), self._policy_wishes())
         self.device = _device(self.config.device)
         if self.config.precision == "auto":  # settled here, so that a run goes on as it began, wherever it is resumed
             self.config = dataclasses.replace(self.config, precision=suited_precision(self.device))

@@ -88,7 +88,18 @@ def make_algorithm(
 @overload  # else what fits none of these would pass for the id of a package
 def make_algorithm(
     id: Literal[
-        "az", "az-v1", "bc", "bc-v1", "distill", "distill-v1", "ppo", "ppo-v1", "sb3_ppo", "sb3_ppo-v1", "vtrace", "vtrace-v1"
+        "az",
+        "az-v1",
+        "bc",
+        "bc-v1",
+        "distill",
+        "distill-v1",
+        "ppo",
+        "ppo-v1",
+        "sb3_ppo",
+        "sb3_ppo-v1",
+        "vtrace",
+        "vtrace-v1",
     ],
     env: EnvLike | None = None,
     policy: str | PolicySpec = "auto",

@@ -165,6 +165,9 @@ AGENTS = (
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
     _pretrained("connect_four/ppo", "Connect Four: a network trained by self-play"),
+    _pretrained(
+        "connect_four/az", "Connect Four: a search with a network that learnt from its searches (simulations=)"
+    ),
     _pretrained("tic_tac_toe/ppo", "tic-tac-toe: a network trained by self-play"),
     _pretrained("kuhn/cfr", "Kuhn poker: an equilibrium, as a table"),
     _pretrained("leduc/cfr", "Leduc poker: an equilibrium, as a table"),
@@ -287,7 +290,10 @@ ALGORITHMS = (
         "cfr-v1", "cfr:CFR", "cfr_config:CFRConfig", "counterfactual regret minimisation: tables for small games"
     ),
     _algorithm(
-        "az-v1", "az:AZ", "az.config:AZConfig", "AlphaZero: a network learns from its own tree search (two seats, nothing hidden)"
+        "az-v1",
+        "az:AZ",
+        "az.config:AZConfig",
+        "AlphaZero: a network learns from its own tree search (two seats, nothing hidden)",
     ),
     _algorithm("ppo-v1", "ppo:PPO", "ppo.config:PPOConfig", "proximal policy optimisation with legal masks"),
     _algorithm("obl-v1", "ppo.obl:OBL", "ppo.config:OBLConfig", "off-belief learning, for partners never met"),

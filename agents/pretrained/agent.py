@@ -11,6 +11,7 @@ from torch import Tensor
 from ludory.agents.agent import Agent
 from ludory.agents.networks.build import policy_of
 from ludory.agents.neural import NeuralAgent, seen_game
+from ludory.agents.search import az
 from ludory.agents.tabular import TabularAgent
 from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.envs import Game, make_game
@@ -19,7 +20,9 @@ from ludory.errors import OptionError
 from .cards import read_card, weights_file
 
 
-def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 0) -> Agent:
+def make(
+    game: Game, agent: str, deterministic: bool | None = None, seed: int = 0, simulations: int | None = None
+) -> Agent:
     """The agent that ships under an id.
 
     Args:
@@ -28,23 +31,29 @@ def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 
         deterministic: play the most probable action, the lowest id on ties; else draw. None: as the agent was scored, which is the
             most probable action of most networks, and a draw of an equilibrium.
         seed: of the draws.
+        simulations: of a tree search with the network before every move, as `az(AGENT, simulations=)`; 0: the network alone. None: as
+            the agent was scored.
 
     Raises:
-        OptionError: the agent was trained for another game, or for other rules.
+        OptionError: the agent was trained for another game, or for other rules; or a search cannot play it.
     """
     card = read_card(agent)
-    if deterministic is None and card is not None and card.draws:
-        deterministic = False
-    return load_pretrained(game, agent, weights_file(agent), deterministic, seed)
+    if card is not None:
+        deterministic = False if deterministic is None and card.draws else deterministic
+        simulations = card.simulations if simulations is None else simulations
+    return load_pretrained(game, agent, weights_file(agent), deterministic, seed, simulations or 0)
 
 
 def load_pretrained(
-    game: Game, agent: str, file: Path, deterministic: bool | None = None, seed: int = 0
-) -> PretrainedAgent | TabularAgent:
+    game: Game, agent: str, file: Path, deterministic: bool | None = None, seed: int = 0, simulations: int = 0
+) -> Agent:
     """As `make`, from any file of weights or of CFR's tables."""
     header, tensors = read_checkpoint(file)
     if "sums" not in tensors:
-        return PretrainedAgent(game, agent, header, tensors, deterministic is not False, seed)
+        network = PretrainedAgent(game, agent, header, tensors, deterministic is not False, seed)
+        return az.make(game, network, simulations) if simulations else network
+    if simulations:
+        raise OptionError(f"{agent}(simulations={simulations}): {agent} is a table, which no search uses; leave it out")
     _seen_by(game, agent, header)
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     sums = arrays["sums"].astype("float64")

@@ -63,9 +63,16 @@ class NetworkSearch:
                 f"az searches with networks without a memory, and {policy.id} has one; take policy='mlp' or 'conv'"
             )
         facts = game.facts
+        if (policy.observation, policy.head_sizes) != (facts.observation, facts.head_sizes):
+            raise OptionError(
+                f"az searches by what the network was trained to see, {policy.observation.name} of {policy.observation.shape}; "
+                f"{game.name} shows {facts.observation.name} of {facts.observation.shape}: name the game of its training"
+            )
         self.game, self.policy, self.simulations = game, policy, simulations
         self._scale = value_scale / (facts.max_return - facts.min_return)
-        self._schedule = np.array([visit_schedule(min(k, considered), simulations) for k in range(facts.num_actions + 1)])
+        self._schedule = np.array(
+            [visit_schedule(min(k, considered), simulations) for k in range(facts.num_actions + 1)]
+        )
         self._kernels = {name: getattr(game.needed_kernels("az"), name) for name in ("legal", "step")}
         self._device = next(policy.parameters()).device
 
@@ -83,14 +90,10 @@ class NetworkSearch:
             raise OptionError(f"az plays on engines of compiled games on the CPU, got {type(engine).__name__}")
         noise = np.zeros((len(rows), engine.facts.num_actions)) if noise is None else noise
         most = max(1, NODES_AT_ONCE // (self.simulations + 1))
-        parts = [
-            self._search(engine, rows[at : at + most], noise[at : at + most]) for at in range(0, len(rows), most)
-        ]
+        parts = [self._search(engine, rows[at : at + most], noise[at : at + most]) for at in range(0, len(rows), most)]
         return SearchedPositions(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
-    def _search(
-        self, engine: KernelEngine, rows: NDArray[np.int64], noise: NDArray[np.float64]
-    ) -> SearchedPositions:
+    def _search(self, engine: KernelEngine, rows: NDArray[np.int64], noise: NDArray[np.float64]) -> SearchedPositions:
         facts, count, nodes = engine.facts, len(rows), self.simulations + 1
         shape = (count * nodes, facts.num_actions)
         # the games of all nodes are one batch, whose kernels step and observe new leaves
@@ -133,13 +136,13 @@ class NetworkSearch:
         return SearchedPositions(actions, scores, values, visits[::nodes])
 
     @torch.inference_mode()
-    def _ask(
-        self, tree: KernelEngine, leaves: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _ask(self, tree: KernelEngine, leaves: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The network's logits (n, A) and values (n,) for the seats to move in these games."""
         spec = self.policy.observation
         seen = torch.from_numpy(tree.observe(rows=leaves, packed=spec.bits).reshape(len(leaves), -1)).to(self._device)
-        movers = torch.from_numpy(np.maximum(tree.to_move[leaves], 0)).to(self._device) if self.policy.uses_seat else None
+        movers = (
+            torch.from_numpy(np.maximum(tree.to_move[leaves], 0)).to(self._device) if self.policy.uses_seat else None
+        )
         output = self.policy(seen if spec.bits else seen.float(), None, movers)
         return on_host(output.logits.float()), on_host(output.values.float())
 

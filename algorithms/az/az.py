@@ -14,7 +14,8 @@ from typing_extensions import Unpack
 
 from ludory.agents import Agent, PolicySpec
 from ludory.agents.networks.layers.packed_linear import unpack
-from ludory.agents.search.az import NetworkSearch, NetworkSearchAgent, check_game
+from ludory.agents.search import az
+from ludory.agents.search.az import NetworkSearch, check_game
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import linear
 from ludory.algorithms.keywords import AZKeywords
@@ -66,7 +67,11 @@ class AZ(Algorithm):
         """Convolutions for planes, unless the game or the config asks for another network."""
         facts, config = self.game.facts, self.config
         plain = facts.network is None and not (config.hidden or config.activation or config.separate_value)
-        return "conv" if policy == "auto" and plain and len(facts.observation.shape) == 3 else super()._suited_policy(policy)
+        return (
+            "conv"
+            if policy == "auto" and plain and len(facts.observation.shape) == 3
+            else super()._suited_policy(policy)
+        )
 
     def _open_source(self) -> None:
         """Open the games, which are played on the CPU."""
@@ -97,10 +102,14 @@ class AZ(Algorithm):
         self.replay = played if self.replay is None else self.replay.then(played, most)
         self.replay.settle()
         lengths = [episode["l"] for episode in self.ep_info_buffer]
-        metrics = {} if not lengths else {
-            "rollout/ep_rew_mean": float(np.mean([episode["r"] for episode in self.ep_info_buffer])),
-            "rollout/ep_len_mean": float(np.mean(lengths)),
-        }
+        metrics = (
+            {}
+            if not lengths
+            else {
+                "rollout/ep_rew_mean": float(np.mean([episode["r"] for episode in self.ep_info_buffer])),
+                "rollout/ep_len_mean": float(np.mean(lengths)),
+            }
+        )
         return metrics | self._learn(self.replay)
 
     def _learn(self, replay: Positions) -> dict[str, float]:
@@ -127,7 +136,8 @@ class AZ(Algorithm):
         policy, config = self.policy, self.config
         batch = self._renamed(batch)
         observations, masks, targets, seats, results = (
-            part.to(self.device) for part in (batch.observations, batch.masks, batch.policies, batch.seats, batch.results)
+            part.to(self.device)
+            for part in (batch.observations, batch.masks, batch.policies, batch.seats, batch.results)
         )
         with precise(self.device, config.precision):
             output = policy(observations, None, seats.long() if policy.uses_seat else None)
@@ -183,31 +193,15 @@ class AZ(Algorithm):
         """As `Learner.ep_info_buffer`, with the return of seat 0."""
         return self.self_play.episodes.as_deque()
 
-    def as_agent(
-        self,
-        deterministic: bool = True,
-        simulations: int = 0,
-        considered: int | None = None,
-        value_scale: float | None = None,
-    ) -> Agent:
+    def as_agent(self, deterministic: bool = True, simulations: int = 0) -> Agent:
         """The network as an agent: alone, or with a search of so many simulations before every move.
 
         Args:
             deterministic: of the network alone: play its most probable action instead of a sample.
             simulations: 0: the network alone.
-            considered, value_scale: of the search; None: as in training.
         """
-        if not simulations:
-            return super().as_agent(deterministic)
-        config = self.config
-        search = NetworkSearch(
-            self.game,
-            self.policy.eval(),
-            simulations,
-            config.considered if considered is None else considered,
-            config.value_scale if value_scale is None else value_scale,
-        )
-        return NetworkSearchAgent(search, f"{self.id}({simulations})")
+        alone, config = super().as_agent(deterministic), self.config
+        return az.make(self.game, alone, simulations, config.considered, config.value_scale) if simulations else alone
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments."""

@@ -79,7 +79,7 @@ def test_what_is_saved_plays_alike(tmp_path):
     mine, its = (one.predict(seen, deterministic=True, action_masks=mask)[0] for one in (model, loaded))
     assert (mine == its).all()
     agent = ludory.make_agent(f"{tmp_path / 'model.ludory'}(simulations=4)", "TicTacToe-v0")
-    assert agent.name == "az-v1(4)"
+    assert agent.name == "az(az-v1, 4)"
     assert ludory.make_agent(f"az({tmp_path / 'model.ludory'}, simulations=4)", "TicTacToe-v0").deterministic
 
 
@@ -95,5 +95,7 @@ def test_games_that_a_tree_cannot_search_are_refused(id):
 
 
 def test_a_replay_that_holds_no_whole_game_is_refused():
-    with pytest.raises(OptionError, match="buffer_size=1000: 128 games of TicTacToe-v0, of up to 9 moves, do not fit; take 1152"):
+    with pytest.raises(
+        OptionError, match="buffer_size=1000: 128 games of TicTacToe-v0, of up to 9 moves, do not fit; take 1152"
+    ):
         AZ("auto", "TicTacToe-v0", buffer_size=1000)

@@ -24,7 +24,7 @@ WIDER: dict[str, Any] = {
 DATASETS = {"BC": str | Path | None, "Distill": str | Path | Sequence[str | Path] | None}
 
 
-@pytest.mark.parametrize("id", ["bc", "cfr", "distill", "ppo", "sb3_ppo", "vtrace"])
+@pytest.mark.parametrize("id", ["az", "bc", "cfr", "distill", "ppo", "sb3_ppo", "vtrace"])
 def test_keywords_are_the_fields_of_the_config(id: str) -> None:
     kind: Any = algorithms.load(id)
     fields = {name: hint for name, hint in get_type_hints(kind.config_class).items() if name[0] != "_"}
