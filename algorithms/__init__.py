@@ -14,7 +14,8 @@ if not __name__.startswith("ludory."):
 
 if TYPE_CHECKING:
     from .algorithm import Algorithm
-    from .az import AZ, AZConfig
+    from .az import AZ
+    from .az_config import AZConfig
     from .bc import BC, BCConfig
     from .cfr import CFR
     from .cfr_config import CFRConfig

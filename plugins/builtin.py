@@ -292,7 +292,7 @@ ALGORITHMS = (
     _algorithm(
         "az-v1",
         "az:AZ",
-        "az.config:AZConfig",
+        "az_config:AZConfig",
         "AlphaZero: a network learns from its own tree search (two seats, nothing hidden)",
     ),
     _algorithm("ppo-v1", "ppo:PPO", "ppo.config:PPOConfig", "proximal policy optimisation with legal masks"),

@@ -20,6 +20,7 @@ REASONS = {
     "agents/language/adapters/trl_tool.py": "for who writes a script of TRL; the manual shows it",
     "benchmarks/text_games/rules_loop.py": "a template that `bind` reads",
     "agents/networks/policies/gru.py": "the home of an id",
+    "algorithms/az_config.py": "read by help pages, which import no learner",
     "algorithms/cfr_config.py": "read by help pages, which import no learner",
     "agents/texas42/play/greedy.py": "a way to play, beside the others",
     "envs/engine/binding/bot_cpu.py": "a template that `bind` reads",

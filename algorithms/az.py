@@ -25,8 +25,8 @@ from ludory.algorithms.sampling.renaming import gather_bits
 from ludory.envs import Engine, EnvLike, make_engine
 from ludory.errors import OptionError
 
-from .config import AZConfig
-from .self_play import Positions, SelfPlay
+from .az_config import AZConfig
+from .az_self_play import Positions, SelfPlay
 
 
 class AZ(Algorithm):
