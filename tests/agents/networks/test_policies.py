@@ -33,8 +33,8 @@ def small(id):
     return complete(parse_policy(id), {name: size for name, size in SIZES.items() if name in known})
 
 
-OF_ONE_OBSERVATION = ("transcript",)
-"""Policies that read no other game; see the tests of their learners."""
+OF_ONE_OBSERVATION = ("conv", "transcript")
+"""Policies that do not read Hanabi; see their own tests and those of their learners."""
 every_policy = pytest.mark.parametrize(
     "id",
     [

@@ -25,7 +25,7 @@ from ludory.envs import Game, hash_rows, make_game
 from ludory.errors import LudoryError, OptionError
 from ludory.plugins import agents
 
-NOT_ADVISERS = ("human", "language", "mixture", "random", "sparta")
+NOT_ADVISERS = ("az", "human", "language", "mixture", "random", "sparta")
 """Agents of every game that give no advice, or that need more than a name."""
 
 
