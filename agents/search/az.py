@@ -172,19 +172,19 @@ def check_game(game: Game, name: str) -> None:
         OptionError: it is of another kind; says what is needed, and what to use instead.
     """
     facts = game.facts
-    lacking = {
-        "kernels": game.rules.kernels is None,
-        "two seats": facts.players != 2,
-        "turns": facts.simultaneous,
-        "opposed (zero-sum) rewards": facts.reward != "zero_sum",
-        "one head of actions": len(facts.heads) != 1,
-        "nothing hidden": facts.hidden_information,
-        "no chance": facts.chance,
+    faults = {
+        "no kernels": game.rules.kernels is None,
+        f"{facts.players} seats": facts.players != 2,
+        "simultaneous moves": facts.simultaneous,
+        f"{facts.reward} rewards": facts.reward != "zero_sum",
+        f"{len(facts.heads)} heads of actions": len(facts.heads) != 1,
+        "hidden information": facts.hidden_information,
+        "chance": facts.chance,
     }
-    if missing := [what for what, lacks in lacking.items() if lacks]:
+    if found := [fault for fault, has in faults.items() if has]:
         raise OptionError(
-            f"{name} learns and plays games with {', '.join(list(lacking)[:-1])} and {list(lacking)[-1]}; {game.name} lacks "
-            f"{', '.join(missing)}: take ppo or vtrace"
+            f"{name} learns and plays games with kernels and one head of actions, in which two seats with opposed (zero-sum) interests "
+            f"take turns, with nothing hidden and no chance; {game.name} has {', '.join(found)}: take ppo or vtrace"
         )
 
 

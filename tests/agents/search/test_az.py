@@ -133,19 +133,19 @@ def test_it_searches_with_any_network_that_has_a_name():
 
 
 @pytest.mark.parametrize(
-    ("id", "lacks"),
+    ("id", "faults"),
     [
-        ("KuhnPoker-v0", "nothing hidden, no chance"),
-        ("Arena2P-v0", "turns"),
-        ("Hanabi2P-v0", "opposed (zero-sum) rewards, nothing hidden, no chance"),
-        ("FrozenLakeRagen1-v0", "two seats, opposed (zero-sum) rewards, no chance"),
+        ("KuhnPoker-v0", "hidden information, chance"),
+        ("Arena2P-v0", "simultaneous moves, 4 heads of actions"),
+        ("Hanabi2P-v0", "shared rewards, hidden information, chance"),
+        ("FrozenLakeRagen1-v0", "1 seats, general rewards, chance"),
     ],
 )
-def test_what_it_cannot_search_is_said(id, lacks):
+def test_what_it_cannot_search_is_said(id, faults):
     game = make_game(id)
     with pytest.raises(OptionError) as error:
         NetworkSearch(game, network(game), 8)
-    assert f"lacks {lacks}" in str(error.value)
+    assert f"has {faults}: take" in str(error.value)
     assert "take ppo or vtrace" in str(error.value)
 
 
