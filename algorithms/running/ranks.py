@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -37,6 +38,8 @@ class Ranks:
 
     def __init__(self, rank: int, size: int, meeting: str) -> None:
         self.rank, self.size = rank, size
+        self.in_step = False
+        """Whether all have to make equally many forward passes, because the weights are spread over them."""
         backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         store = dist.FileStore(meeting, size)  # type: ignore[attr-defined]  # published, but not in its `__all__`
         dist.init_process_group(backends, store=store, rank=rank, world_size=size, timeout=PATIENCE)
@@ -61,6 +64,12 @@ class Ranks:
         for part, total in zip(parts, flat.split([*(part.numel() for part in parts), len(losses)])[:-1], strict=True):
             part.copy_(total.view_as(part))
         return flat[len(flat) - len(losses) :]
+
+    def total(self, mine: Tensor) -> Tensor:
+        """The sum of a tensor over all processes."""
+        found = mine.detach().clone()
+        told(dist.all_reduce, found)
+        return found
 
     def joined(self, part: Tensor, axis: int) -> Tensor:
         """Parts of all processes, which have the same shape, along an axis."""
@@ -105,8 +114,30 @@ def told(exchange: Callable[..., object], *args: object) -> None:
     try:
         exchange(*args)
     except RuntimeError as error:
-        reason = str(error).splitlines()[0]
-        raise LostWorkerError(
-            f"a process that learnt with this one is gone ({reason}); what was saved last is whole: go on from it, with --resume on the "
-            "command line"
-        ) from error
+        raise _lost(error) from error
+
+
+@contextmanager
+def named_loss() -> Iterator[None]:
+    """Within it, what PyTorch raises where it calls `torch.distributed` itself becomes the error of a lost process.
+
+    Raises:
+        LostWorkerError: another process is gone.
+    """
+    try:
+        yield
+    except LostWorkerError:
+        raise
+    except RuntimeError as error:
+        # gloo raises no class of its own
+        if isinstance(error, dist.DistBackendError) or "gloo" in str(error):
+            raise _lost(error) from error
+        raise
+
+
+def _lost(error: RuntimeError) -> LostWorkerError:
+    reason = str(error).splitlines()[0]
+    return LostWorkerError(
+        f"a process that learnt with this one is gone ({reason}); what was saved last is whole: go on from it, with --resume on the "
+        "command line"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -20,58 +20,60 @@ from ludory.child_processes import begin_child, start_child
 from ludory.envs.make import NamedGame
 from ludory.errors import LostWorkerError, LudoryError, OptionError
 
-from .ranks import Ranks
+from .ranks import Ranks, named_loss
 
 if TYPE_CHECKING:
     from ludory.algorithms.algorithm import Algorithm
 
 CORES = "LUDORY_NUM_THREADS"
+Follow = Callable[[Ranks], None]
+"""What another process than the first one does."""
 
 
-def check_devices(learner: Algorithm, size: int) -> None:
-    """Check that `size` processes can learn together.
+def check_devices(device: torch.device, size: int) -> None:
+    """Check that `size` processes can learn together, of which the first one is on `device`.
 
     Raises:
         OptionError: naming what stands in the way.
     """
     there = torch.cuda.device_count()
-    learner.game.need(f"devices={size}", "saves")
-    if learner.device.type == "cuda" and (learner.device.index or size > there):
-        raise OptionError(
-            f"devices={size} on {learner.config.device!r}: must be device='cuda' and 1 to {there} devices"
-        )
+    if device.type == "cuda" and (device.index or size > there):
+        raise OptionError(f"devices={size} on {str(device)!r}: must be device='cuda' and 1 to {there} devices")
 
 
 @contextmanager
-def together(learner: Algorithm, size: int) -> Iterator[None]:
-    """Within it `size` processes learn: this one, and others that have its state.
+def companions(size: int, device: torch.device, begin: Callable[..., Follow], *what: Any) -> Iterator[Ranks]:
+    """Within it there are `size` processes: this one, and others that `begin`.
 
-    Each plays its share of the games and computes its part of every gradient. Apart from the order of sums the numbers are those of one
-    process; so are checkpoints, which can be resumed with another number.
+    Args:
+        size: how many.
+        device: of this one.
+        begin: called in each of the others with the name of its device and `what`; returns what it does then.
+        what: anything that cloudpickle can send.
 
     Raises:
+        OptionError: as `check_devices`.
         LostWorkerError: another process is gone.
     """
     import cloudpickle
 
-    check_devices(learner, size)
+    check_devices(device, size)
     before = os.environ.get(CORES)
     threads = str(max(1, int(before or os.cpu_count() or 1) // size))
+    packed = cloudpickle.dumps((begin, what))
     with TemporaryDirectory(prefix="ludory-ranks-") as folder:
-        learner.save(Path(folder) / "learner")
-        loss = vars(learner).get("loss")
-        what = cloudpickle.dumps((type(learner), NamedGame.of(learner.game), loss))
-        started = [_start(rank, size, folder, what, learner.device.type, threads) for rank in range(1, size)]
+        meeting = str(Path(folder) / "meeting")
+        started = [_start(rank, size, meeting, packed, device.type, threads) for rank in range(1, size)]
         try:
             for process, pipe in started:
                 _wait_for(process, pipe)
             os.environ[CORES] = threads
-            ranks = Ranks(0, size, str(Path(folder) / "meeting"))
-            with _sharing(learner, ranks) as sampler:
-                sampler.order = lambda: _order(learner)
-                yield
-                sampler.settle()
-                ranks.said(END)
+            ranks = Ranks(0, size, meeting)
+            try:
+                with named_loss():
+                    yield ranks
+            finally:
+                ranks.close()
             for process, _ in started:
                 process.join()
         finally:
@@ -83,28 +85,11 @@ def together(learner: Algorithm, size: int) -> Iterator[None]:
                 os.environ[CORES] = before
 
 
-@contextmanager
-def _sharing(learner: Algorithm, ranks: Ranks) -> Iterator[RankedSampler]:
-    """Within it, `learner` plays its share of the games and learns from its part of every minibatch."""
-    inner, config = learner.sampler, learner.config
-    first, last = list(shares_of(config.num_envs, ranks.size))[ranks.rank]
-    share = Share(NamedGame.of(learner.game), learner.policy_spec, config, first, last, None)
-    learner.ranks, learner.sampler = ranks, RankedSampler(inner, ranks, share, str(learner.device))
-    try:
-        yield learner.sampler
-    finally:
-        learner.ranks, learner.sampler = None, inner
-        ranks.close()
-
-
-def _order(learner: Algorithm) -> tuple[Any, ...]:
-    """What another process needs to know to begin an iteration as this one does."""
-    return learner.num_timesteps, learner._total_timesteps, learner.time_share, learner.generator.get_state()
-
-
-def _start(rank: int, size: int, folder: str, what: bytes, device: str, threads: str) -> tuple[BaseProcess, Connection]:
+def _start(
+    rank: int, size: int, meeting: str, packed: bytes, device: str, threads: str
+) -> tuple[BaseProcess, Connection]:
     here, there = Pipe(duplex=False)
-    process = start_child(_follow, rank, size, folder, what, device, threads, there, name=f"ludory-rank-{rank}")
+    process = start_child(_begin, rank, size, meeting, packed, device, threads, there, name=f"ludory-rank-{rank}")
     there.close()
     return process, here
 
@@ -120,37 +105,101 @@ def _wait_for(process: BaseProcess, pipe: Connection) -> None:
         raise LostWorkerError(f"{process.name} could not begin: {failed}")
 
 
-def _follow(rank: int, size: int, folder: str, what: bytes, device: str, threads: str, pipe: Connection) -> None:
+def _begin(rank: int, size: int, meeting: str, packed: bytes, device: str, threads: str, pipe: Connection) -> None:
     """Another process than the first one: do what it says."""
     import cloudpickle
 
     begin_child()
     os.environ[CORES] = threads
     try:
-        kind, game, loss = cloudpickle.loads(what)
+        begin, what = cloudpickle.loads(packed)
         if device == "cuda":
             torch.cuda.set_device(rank)
             device = f"cuda:{rank}"
-        learner: Algorithm = kind.load(Path(folder) / "learner", game.make(), device=device)
-        if loss is not None:
-            learner.loss = loss  # type: ignore[attr-defined]
+        follow: Follow = begin(device, *what)
     except (LudoryError, ImportError, AttributeError) as error:
         pipe.send(f"{type(error).__name__}: {error}")
         return
     pipe.send("")
     pipe.close()
+    # the first process tells its user when one is lost; the others only end
+    with suppress(LostWorkerError), named_loss():
+        ranks = Ranks(rank, size, meeting)
+        try:
+            follow(ranks)
+        finally:
+            ranks.close()
+
+
+@contextmanager
+def together(learner: Algorithm, size: int) -> Iterator[None]:
+    """Within it `size` processes learn: this one, and others that have its state.
+
+    Each plays its share of the games and computes its part of every gradient. Apart from the order of sums the numbers are those of one
+    process; so are checkpoints, which can be resumed with another number.
+
+    Raises:
+        LostWorkerError: another process is gone.
+    """
+    learner.game.need(f"devices={size}", "saves")
+    with (
+        copied(learner) as what,
+        companions(size, learner.device, _game_player, *what) as ranks,
+        _sharing(learner, ranks) as sampler,
+    ):
+        sampler.order = lambda: _order(learner)
+        yield
+        sampler.settle()
+        ranks.said(END)
+
+
+@contextmanager
+def copied(learner: Any) -> Iterator[tuple[Any, ...]]:
+    """What `copy_on` makes the same learner from in another process, while this context lasts."""
+    with TemporaryDirectory(prefix="ludory-learner-") as folder:
+        learner.save(Path(folder) / "learner")
+        yield type(learner), folder, NamedGame.of(learner.game), vars(learner).get("loss")
+
+
+def copy_on(device: str, kind: Any, folder: str, game: NamedGame, loss: Any) -> Any:
+    """The learner of `copied` on another device."""
+    learner = kind.load(Path(folder) / "learner", game.make(), device=device)
+    if loss is not None:
+        learner.loss = loss
+    return learner
+
+
+@contextmanager
+def _sharing(learner: Algorithm, ranks: Ranks) -> Iterator[RankedSampler]:
+    """Within it, `learner` plays its share of the games and learns from its part of every minibatch."""
+    inner, config = learner.sampler, learner.config
+    first, last = list(shares_of(config.num_envs, ranks.size))[ranks.rank]
+    share = Share(NamedGame.of(learner.game), learner.policy_spec, config, first, last, None)
+    learner.ranks, learner.sampler = ranks, RankedSampler(inner, ranks, share, str(learner.device))
+    try:
+        yield learner.sampler
+    finally:
+        learner.ranks, learner.sampler = None, inner
+
+
+def _order(learner: Algorithm) -> tuple[Any, ...]:
+    """What another process needs to know to begin an iteration as this one does."""
+    return learner.num_timesteps, learner._total_timesteps, learner.time_share, learner.generator.get_state()
+
+
+def _game_player(device: str, *what: Any) -> Follow:
+    """Another process that plays games."""
+    learner: Algorithm = copy_on(device, *what)
 
     def on_step() -> bool:
         learner.num_timesteps += learner.step_timesteps
         return True
 
-    # the first process tells its user when one is lost; the others only end
-    with (
-        suppress(LostWorkerError),
-        _sharing(learner, Ranks(rank, size, str(Path(folder) / "meeting"))) as sampler,
-        learner.alone(),
-    ):
-        while (order := sampler.hear()) != END:
-            learner.num_timesteps, learner._total_timesteps, learner.time_share, state = order
-            learner.generator.set_state(state)
-            learner.iterate(on_step)
+    def follow(ranks: Ranks) -> None:
+        with _sharing(learner, ranks) as sampler, learner.alone():
+            while (order := sampler.hear()) != END:
+                learner.num_timesteps, learner._total_timesteps, learner.time_share, state = order
+                learner.generator.set_state(state)
+                learner.iterate(on_step)
+
+    return follow

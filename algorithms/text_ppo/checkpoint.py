@@ -41,7 +41,7 @@ def write_checkpoint_folder(
     header: Mapping[str, Any],
     model: LanguageModel,
     network: TokenNetwork,
-    optimiser: torch.optim.Optimizer,
+    moments: Mapping[str, Tensor],
     reference: Mapping[str, Tensor] | None = None,
     write_more: Callable[[Path], None] | None = None,
 ) -> None:
@@ -52,7 +52,7 @@ def write_checkpoint_folder(
         header: JSON values.
         model: tokenizer and configuration.
         network: its weights.
-        optimiser: over `network.learnt()`, in this order.
+        moments: of `optimiser_tensors`.
         reference: weights of the model that the policy stays close to, if they are not the policy's own before LoRA.
         write_more: writes further files into the folder.
 
@@ -85,7 +85,7 @@ def write_checkpoint_folder(
         if write_more is not None:
             write_more(place)
 
-    write_folder(folder, header, optimiser_tensors(network, optimiser), write_files, OPTIMISER)
+    write_folder(folder, header, moments, write_files, OPTIMISER)
 
 
 def read_policy(folder: Path, lora: bool, device: str, template: str = "auto") -> LanguageModel:

@@ -28,6 +28,10 @@ SCORES: tuple[str, ...] = get_args(Score)
 LossMean = Literal["token", "sequence", "constant"]
 LOSS_MEANS: tuple[str, ...] = get_args(LossMean)
 
+SHARDINGS = ("auto", "ddp", "fsdp")
+LARGE = 1_000_000_000
+"""Weights from which on `sharding="auto"` spreads them."""
+
 Advantage = Literal["gae", "bilevel", "bilevel_ragen", "grpo", "dr_grpo", "rloo", "turn_grpo"]
 ADVANTAGES: tuple[str, ...] = get_args(Advantage)
 WITH_CRITIC = ("gae", "bilevel", "bilevel_ragen")
@@ -46,6 +50,10 @@ class TextPPOConfig:
     """"cpu", "cuda" or "auto"."""
     precision: Annotated[str, OneOf("32", "bf16")] = "32"
     """"32", or "bf16": matrix products in bfloat16, weights in float32."""
+    devices: PositiveInt = 1
+    """Processes that learn together, each on a device of its own ("cuda": 0, 1, ...; "cpu": its part of the cores), with a share of the rooms and of every minibatch."""
+    sharding: Annotated[str, OneOf(*SHARDINGS)] = "auto"
+    """What each of several devices has: "ddp" all weights and moments, "fsdp" its part of them. "auto": fsdp from a billion weights on."""
 
     groups: PositiveInt = 32
     """Rooms of an iteration."""
@@ -208,6 +216,8 @@ class TextPPOConfig:
             pair = getattr(self, name)
             if len(pair) != 2 or not all(0 <= part < 1 for part in pair):
                 raise OptionError(f"{name}={pair}: must be two numbers from 0 to below 1")
+        if self.devices > self.groups:
+            raise OptionError(f"devices={self.devices}: each plays whole groups; must be 1 to groups={self.groups}")
         if self.top_p > 1:
             raise OptionError(f"top_p={self.top_p}: must lie in (0, 1]")
         if self.reward_norm != "identity" and self.reward_at != "episode":
@@ -220,6 +230,10 @@ class TextPPOConfig:
             )
         if self.advantage not in WITH_CRITIC and self.kl_in == "reward" and self.kl:
             raise OptionError(f'kl_in="reward" needs a critic; with advantage={self.advantage!r} type kl_in="loss"')
+
+    def spreads(self, weights: int) -> bool:
+        """Whether a model of so many weights is spread over the devices."""
+        return self.devices > 1 and spread(self.sharding, weights)
 
     @property
     def episodes(self) -> int:
@@ -302,6 +316,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """Options that differ from the defaults, by preset."""
+
+
+def spread(sharding: str, weights: int) -> bool:
+    """Whether `sharding` means that each device has a part of a model of so many weights."""
+    return sharding == "fsdp" or (sharding == "auto" and weights >= LARGE)
 
 
 def make_text_ppo_config(preset: str = "default", **options: Any) -> TextPPOConfig:

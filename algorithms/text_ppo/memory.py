@@ -44,6 +44,8 @@ class MemoryEstimate(NamedTuple):
     """Of one forward pass."""
     cache: float
     """Keys and values while sampling."""
+    sampler: float = 0.0
+    """All weights while sampling, where each device has only a part of them."""
 
     @property
     def total(self) -> float:
@@ -75,17 +77,16 @@ def shape_of(model: Any) -> ModelShape:
     )
 
 
-def estimate_memory(
-    config: TextPPOConfig, shape: ModelShape, tokens_of_episode: int | None = None, devices: int = 1
-) -> MemoryEstimate:
-    """What an iteration needs at most.
+def estimate_memory(config: TextPPOConfig, shape: ModelShape, tokens_of_episode: int | None = None) -> MemoryEstimate:
+    """What an iteration needs at most, on each of `config.devices`.
 
     Args:
         config: of the run.
         shape: of the model.
         tokens_of_episode: longest list of tokens; None: a prompt and a reply of `max_new_tokens` in each turn.
-        devices: that the weights are spread over.
     """
+    spreads = config.spreads(shape.parameters)
+    devices = config.devices if spreads else 1
     longest = tokens_of_episode or (config.turns or 5) * 2 * config.max_new_tokens
     weights = shape.parameters * shape.weight_bytes / devices
     learnt = weights
@@ -98,8 +99,9 @@ def estimate_memory(
     per_token = shape.layers * shape.hidden * ACTIVATIONS / 2 * number
     activations = max(config.tokens_at_once, longest) * per_token * (2 if separate else 1)
     logits = min(max(config.tokens_at_once, longest) * shape.vocabulary, 1 << 26) * 3 * 4
-    cache = min(config.episodes, 512) * longest * shape.layers * shape.key_values * number
-    return MemoryEstimate(weights, learnt, 2 * learnt, critic, reference, activations + logits, cache)
+    cache = min(config.episodes / config.devices, 512) * longest * shape.layers * shape.key_values * number
+    sampler = float(shape.parameters * shape.weight_bytes) if spreads else 0.0
+    return MemoryEstimate(weights, learnt, 2 * learnt, critic, reference, activations + logits, cache, sampler)
 
 
 SMALL = 10_000_000

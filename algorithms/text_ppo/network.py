@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from ludory.agents.language.extras import needed
+from ludory.algorithms.running.ranks import Ranks
 from ludory.errors import OptionError
 
 from .batch import TokenBatch
@@ -84,8 +85,9 @@ class TokenNetwork(nn.Module):
             values = None
             if with_values and self.head is not None:
                 seen = hidden if self.critic is None else self._states(self.critic, ids, rows, places - 1)[0]
-                values = self.head(seen.to(self.head.weight.dtype)).squeeze(-1).float()
-        return TokenOutputs(log_probs, entropies, values)
+                values = self.head(seen.to(self.head.weight.dtype)).squeeze(-1).float().clone()
+        # copies: where weights are spread, PyTorch warns of views
+        return TokenOutputs(log_probs.clone(), entropies, values)
 
     def _casting(self) -> AbstractContextManager[Any]:
         return torch.autocast(self.device.type, torch.bfloat16) if self._autocast else nullcontext()
@@ -157,8 +159,9 @@ def evaluate_tokens(
     *,
     with_values: bool = True,
     with_entropies: bool = True,
+    ranks: Ranks | None = None,
 ) -> TokenOutputs:
-    """Outputs for the tokens `wanted` (N,) of a batch, without gradients.
+    """Outputs for the tokens `wanted` (N,) of a batch, without gradients; of several processes each computes its share.
 
     Returns:
         (N,) each, on the CPU, 0 elsewhere.
@@ -168,21 +171,54 @@ def evaluate_tokens(
     log_probs, entropies = torch.zeros(size), torch.zeros(size)
     values = torch.zeros(size) if has_values else None
     with torch.no_grad():
-        for ids, rows, places, tokens in batch_parts(batch, np.arange(len(batch.episode)), wanted, tokens_at_once, pad):
+        lists = np.arange(len(batch.episode))
+        for part, counts in shared_parts(batch, lists, wanted, tokens_at_once, pad, ranks):
+            ids, rows, places, tokens = part
             found = network(
-                *(part.to(network.device) for part in (ids, rows, places)),
+                *(one.to(network.device) for one in (ids, rows, places)),
                 with_values=has_values,
                 with_entropies=with_entropies,
             )
+            if not counts:
+                continue
             log_probs[tokens], entropies[tokens] = found.log_probs.cpu(), found.entropies.cpu()
             if values is not None and found.values is not None:
                 values[tokens] = found.values.cpu()
+    if ranks is not None:  # 0 where another process computed
+        log_probs, entropies = ranks.total(log_probs), ranks.total(entropies)
+        values = None if values is None else ranks.total(values)
     return TokenOutputs(log_probs, entropies, values)
+
+
+Part: TypeAlias = "tuple[Tensor, Tensor, Tensor, Tensor]"
+"""A forward pass, see `batch_parts`."""
+
+
+def shared_parts(
+    batch: TokenBatch,
+    lists: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    tokens_at_once: int,
+    pad: int,
+    ranks: Ranks | None = None,
+) -> Iterator[tuple[Part, bool]]:
+    """This process's share of `batch_parts`, and whether a part counts: processes in step make as many passes as the one with most."""
+    if ranks is None:
+        for part in batch_parts(batch, lists, wanted, tokens_at_once, pad):
+            yield part, True
+        return
+    # lists of about equal lengths stand side by side, so that all have about as much to do
+    order = lists[np.argsort(-batch.lengths[lists], kind="stable")]
+    shares = [list(batch_parts(batch, order[k :: ranks.size], wanted, tokens_at_once, pad)) for k in range(ranks.size)]
+    own = shares[ranks.rank]
+    longest = max(shares, key=len)
+    for number in range(len(longest) if ranks.in_step else len(own)):
+        yield (own[number], True) if number < len(own) else (longest[number], False)
 
 
 def batch_parts(
     batch: TokenBatch, lists: NDArray[np.int64], wanted: NDArray[np.bool_], tokens_at_once: int, pad: int
-) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+) -> Iterator[Part]:
     """Some lists of a batch in forward passes.
 
     Yields:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from ludory.agents.language.hf import HfGenerator
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.packed import PackedModel
 from ludory.algorithms import one_thread
+from ludory.algorithms.running.ranks import Ranks
 from ludory.cluster import Actor, InProcess, Pending, Workers
 from ludory.cluster.failure import MOST_LOSSES
 from ludory.envs import Game, NamedGame
@@ -26,6 +28,8 @@ from .rollout import collect
 
 LOG = logging.getLogger("ludory.text_ppo")
 Split = Literal["train", "valid"]
+Filled = Callable[[], AbstractContextManager[None]]
+"""Makes a context in which a model has its weights, which may be spread over processes otherwise."""
 
 
 class EpisodeOrder(NamedTuple):
@@ -231,9 +235,25 @@ class PlayedElsewhere:
 class _Ahead(NamedTuple):
     """Episodes that are being played."""
 
-    pending: Pending | PlayedElsewhere
+    pending: Pending | PlayedElsewhere | _PlayedTogether
     version: int
     """Iteration whose weights play."""
+
+
+class _PlayedTogether:
+    """Episodes of which each process has played its share.
+
+    Args:
+        mine: this one's; None: it has none.
+        ranks: the processes.
+    """
+
+    def __init__(self, mine: TokenBatch | None, ranks: Ranks) -> None:
+        self._mine, self._ranks = mine, ranks
+
+    def result(self) -> TokenBatch:
+        """All episodes, in all processes."""
+        return joined([part for part in self._ranks.objects(self._mine) if part is not None])
 
 
 class EpisodeSource:
@@ -259,6 +279,25 @@ class EpisodeSource:
         self._elsewhere: SpreadPlayers | None = None
         self._ahead: _Ahead | None = None
         self._handed_over = False
+        self._ranks: Ranks | None = None
+        self._filled: Filled = nullcontext
+
+    @contextmanager
+    def together(self, ranks: Ranks, filled: Filled) -> Iterator[None]:
+        """Within it each of several processes plays its share, and all get all episodes.
+
+        Args:
+            ranks: the processes.
+            filled: a context in which the model has its weights.
+        """
+        alone, share = self._player, (ranks.rank, ranks.size)
+        self._player = TextPlayer(self._game, self._config, self._model, alone.generator, share)
+        self._ranks, self._filled, self._handed_over = ranks, filled, False
+        try:
+            yield
+        finally:
+            self._player, self._ranks, self._filled = alone, None, nullcontext
+            self._ahead, self._handed_over = None, False
 
     def use(self, workers: Workers, samplers: int) -> None:
         """Play at workers from now on, in `samplers` shares.
@@ -307,9 +346,13 @@ class EpisodeSource:
         batch: TokenBatch = self._played(order, iteration).result()
         return batch
 
-    def _played(self, order: EpisodeOrder, iteration: int) -> Pending | PlayedElsewhere:
+    def _played(self, order: EpisodeOrder, iteration: int) -> Pending | PlayedElsewhere | _PlayedTogether:
         if not self._handed_over:
             self.hand_over(iteration)
+        if self._ranks is not None:
+            has_some = groups_of(self._config, order.split, (self._ranks.rank, self._ranks.size))
+            with self._filled():
+                return _PlayedTogether(self._player.play(order) if has_some else None, self._ranks)
         return InProcess().start(self._player.play, order) if self._elsewhere is None else self._elsewhere.start(order)
 
     def hand_over(self, iteration: int) -> None:
@@ -318,5 +361,6 @@ class EpisodeSource:
         if self._elsewhere is not None:
             self._elsewhere.load_weights(dict(self._weights()))
         elif not isinstance(own, HfGenerator):  # it samples from the module that learns
-            own.load_weights(self._weights(), iteration)
+            with self._filled():
+                own.load_weights(self._weights(), iteration)
         self._handed_over = True

@@ -7,7 +7,7 @@ import dataclasses
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from time import process_time
 from typing import Any, ClassVar
@@ -21,6 +21,8 @@ from typing_extensions import Self
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms import Learner, game_to_load, needed_game, normalise
+from ludory.algorithms.running.ranks import Ranks
+from ludory.algorithms.running.sharded import ShardedModule, own_part, spread_moments, whole
 from ludory.checkpoints import read_folder
 from ludory.cluster import Workers
 from ludory.envs import EnvLike
@@ -41,13 +43,15 @@ from .loss import (
     token_weights,
 )
 from .memory import SMALL, available_memory, estimate_memory, explained_shortage, shape_of
-from .network import TokenNetwork, batch_parts, evaluate_tokens
+from .network import TokenNetwork, evaluate_tokens, shared_parts
 from .player import EpisodeSource
 from .samples import SampleKeeper, read_samples
 from .targets import BatchTargets, batch_advantages, explained_variance
 from .watch import Adviser, collapse_metrics, episode_metrics
 
 LOG = logging.getLogger("ludory.text_ppo")
+ITERATE, GATHER = "iterate", "gather"
+"""What the first of several processes tells the others to do."""
 MOST_SKIPPED = 5
 """Iterations in a row that may be skipped because the filter leaves nothing."""
 Reward = Callable[[TokenBatch], NDArray[np.float64]]
@@ -83,6 +87,8 @@ class TextPPO(Learner):
         "backend",
         "device",
         "samples_every",
+        "devices",
+        "sharding",
         "save_episodes",
         "checkpoint_dir",
         "checkpoint_every",
@@ -91,6 +97,8 @@ class TextPPO(Learner):
     samples_in: ClassVar[str | None] = "lockstep"
     """As `Algorithm.samples_in`."""
     config: TextPPOConfig
+    ranks: Ranks | None = None
+    """As `Algorithm.ranks`."""
 
     def __init__(
         self,
@@ -129,6 +137,7 @@ class TextPPO(Learner):
         self.network = TokenNetwork(
             model.model, value, config.temperature, config.lora_rank, config.precision == "bf16"
         ).to(model.device)
+        self._spread: dict[TokenNetwork, ShardedModule] = {}
         self.optimiser = _optimiser(self.network, config)
         self.iteration = 0
         """Iterations of the run so far."""
@@ -153,9 +162,15 @@ class TextPPO(Learner):
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Says how much memory the run needs, before it starts."""
+        """Says how much memory the run needs, before it starts; within it the processes of `config.devices` learn together."""
         LOG.info("%s", self.memory.text(available_memory(self.model.device)))
-        yield
+        if self.config.devices == 1:
+            yield
+            return
+        from .together import together  # starts processes, which few runs need
+
+        with together(self):
+            yield
 
     @property
     def step_timesteps(self) -> int:
@@ -176,6 +191,7 @@ class TextPPO(Learner):
         """Sample episodes, choose groups, and learn from them."""
         config, began = self.config, process_time()
         metrics: dict[str, float] = {}
+        self._said(ITERATE)
         if config.val_every and config.val_first and self.iteration == 0:
             metrics |= self.validate()
         with explained_shortage(config):
@@ -192,6 +208,8 @@ class TextPPO(Learner):
         if not on_step():
             return None
         every = config.keeps_every
+        if self.ranks is not None and self.ranks.rank:
+            return metrics  # the first process writes
         if config.checkpoint_dir is not None and every and self.iteration % every == 0:
             self.save(Path(config.checkpoint_dir) / f"iteration_{self.iteration}")
         return metrics
@@ -202,20 +220,36 @@ class TextPPO(Learner):
         The numbers are those of one process, up to the rounding of sums. A lost worker's share is played again elsewhere.
 
         Raises:
-            OptionError: the game has no id, or there are more samplers than groups.
+            OptionError: the game has no id, or there are more samplers than groups, or several devices learn, which play themselves.
         """
+        if self.config.devices > 1:
+            raise OptionError(
+                f"devices={self.config.devices} beside samplers at workers: its processes play the episodes; leave out one of them"
+            )
         self._episodes.use(workers, samplers)
         return self
+
+    def episodes_together(self, ranks: Ranks) -> AbstractContextManager[None]:
+        """Within it each of several processes plays its share of the episodes, and all get all of them."""
+        spread = self._spread.get(self.network)
+        return self._episodes.together(ranks, nullcontext if spread is None else spread.filled)
 
     def release_samplers(self) -> None:
         """Free the workers; this process plays again."""
         self._episodes.release()
 
+    def _said(self, order: str) -> None:
+        """In the first of several processes: say what all do next."""
+        if self.ranks is not None and self.ranks.rank == 0:
+            self.ranks.said(order)
+
     def _sampled(self) -> tuple[TokenBatch, int]:
         """The episodes of this iteration, and how many iterations older their weights are."""
         batch, lag = self._episodes.sample(self.iteration)
-        if self.reward is not None:
-            rewards = np.asarray(self.reward(batch), np.float64)
+        rewards = None if self.reward is None else np.asarray(self.reward(batch), np.float64)
+        if self.ranks is not None:
+            rewards = self.ranks.said(rewards)
+        if rewards is not None:
             batch = dataclasses.replace(batch, turn_rewards=rewards, scores=rewards.sum(1))
         return batch, lag
 
@@ -233,7 +267,7 @@ class TextPPO(Learner):
         """Log-probabilities, values and advantages of all tokens of a batch under the current network, and metrics of them."""
         config = self.config
         wanted = batch.decided(config.response_mask)
-        old = evaluate_tokens(self.network, batch, wanted, config.tokens_at_once, self._pad)
+        old = evaluate_tokens(self.trained, batch, wanted, config.tokens_at_once, self._pad, ranks=self.ranks)
         reference = self._reference_of(batch, wanted) if config.kl else None
         decided = torch.from_numpy(wanted)
         groups = torch.from_numpy(batch.groups)
@@ -260,12 +294,13 @@ class TextPPO(Learner):
 
     def _reference_of(self, batch: TokenBatch, wanted: NDArray[np.bool_]) -> Tensor:
         config = self.config
-        options = {"with_values": False, "with_entropies": False}
+        options: dict[str, Any] = {"with_values": False, "with_entropies": False, "ranks": self.ranks}
         if self._reference is None:  # LoRA: the model without its matrices
-            with self.network.as_reference():
-                found = evaluate_tokens(self.network, batch, wanted, config.tokens_at_once, self._pad, **options)
+            with self.trained.as_reference():
+                found = evaluate_tokens(self.trained, batch, wanted, config.tokens_at_once, self._pad, **options)
         else:
-            found = evaluate_tokens(self._reference, batch, wanted, config.tokens_at_once, self._pad, **options)
+            reference = self._of_spread(self._reference)
+            found = evaluate_tokens(reference, batch, wanted, config.tokens_at_once, self._pad, **options)
         return found.log_probs
 
     def _learnt(self, batch: TokenBatch) -> dict[str, float]:
@@ -309,8 +344,9 @@ class TextPPO(Learner):
         return {"filter/skipped": float(self._skipped)}
 
     def _episode_entropies(self, batch: TokenBatch, lengths: NDArray[np.int64]) -> Tensor:
+        size = self.config.tokens_at_once
         found = evaluate_tokens(
-            self.network, batch, batch.sampled, self.config.tokens_at_once, self._pad, with_values=False
+            self.trained, batch, batch.sampled, size, self._pad, with_values=False, ranks=self.ranks
         )
         sums = np.bincount(batch.token_episode, weights=found.entropies.numpy(), minlength=batch.num_episodes)
         return torch.from_numpy(sums / np.maximum(lengths, 1))
@@ -343,18 +379,31 @@ class TextPPO(Learner):
         chosen[torch.from_numpy(np.isin(batch.token_list, lists))] = True
         constant = config.loss_constant or config.max_new_tokens * self._turns_of_lists(batch)
         weights = token_weights(targets.decided & chosen, torch.from_numpy(batch.token_list), config.mean, constant)  # type: ignore[arg-type]
-        sums: dict[str, float] = {}
-        for ids, rows, places, tokens in batch_parts(
-            batch, lists, targets.decided.numpy(), config.tokens_at_once, self._pad
+        sums = torch.zeros(len(TokenLoss._fields))
+        # means over processes are taken where the weights are spread, and sums are wanted
+        scale = self.ranks.size if self.ranks is not None and self.ranks.in_step else 1
+        for (ids, rows, places, tokens), counts in shared_parts(
+            batch, lists, targets.decided.numpy(), config.tokens_at_once, self._pad, self.ranks
         ):
-            loss = self._loss(ids, rows, places, tokens, targets, weights)
+            loss = self._loss(ids, rows, places, tokens, targets, weights if counts else torch.zeros_like(weights))
             # parts of one step: `weights` is of the whole step, so that gradients add up
-            loss.loss.backward()
-            for name, value in loss._asdict().items():
-                sums[name] = sums.get(name, 0.0) + float(value.detach())
+            (loss.loss * scale).backward()
+            sums += torch.stack([part.detach().float().cpu() for part in loss])
+        if self.ranks is not None and bool(weights.any()):
+            sums = self._together(self.ranks, sums)
         norms = self._clip_gradients()
         self.optimiser.step()
-        return sums | norms
+        return dict(zip(TokenLoss._fields, sums.tolist(), strict=True)) | norms
+
+    def _together(self, ranks: Ranks, losses: Tensor) -> Tensor:
+        """Add up the gradients of all processes, unless PyTorch has done it, and their losses, which are returned."""
+        if ranks.in_step:
+            return ranks.total(losses)
+        parameters = [parameter for _, parameter in self.trained.learnt()]
+        for parameter in parameters:
+            if parameter.grad is None:  # this process had no part of the step
+                parameter.grad = torch.zeros_like(parameter)
+        return ranks.add(parameters, losses.to(parameters[0].device), 1.0).cpu()
 
     def _loss(
         self, ids: Tensor, rows: Tensor, places: Tensor, tokens: Tensor, targets: BatchTargets, weights: Tensor
@@ -364,7 +413,7 @@ class TextPPO(Learner):
         def here(part: Tensor | None) -> Tensor | None:
             return None if part is None else part[tokens].to(device)
 
-        outputs = self.network(ids.to(device), rows.to(device), places.to(device))
+        outputs = self.trained(ids.to(device), rows.to(device), places.to(device))
         old = targets.old
         known = TokenTargets(
             old.log_probs[tokens].to(device),
@@ -387,11 +436,11 @@ class TextPPO(Learner):
     def _clip_gradients(self) -> dict[str, float]:
         """Limit the gradient norms of the policy, with its value head, and of a separate critic; returns the norms before."""
         parts: dict[str, list[Tensor]] = {"gradient_norm": [], "critic_gradient_norm": []}
-        for name, parameter in self.network.learnt():
-            critic = self.network.critic is not None and name.startswith(("critic.", "head."))
+        for name, parameter in self.trained.learnt():
+            critic = self.trained.critic is not None and name.startswith(("critic.", "head."))
             parts["critic_gradient_norm" if critic else "gradient_norm"].append(parameter)
         limit = self.config.max_grad_norm
-        norms = {name: torch.nn.utils.clip_grad_norm_(of, limit) for name, of in parts.items() if of}
+        norms = {name: whole(torch.nn.utils.clip_grad_norm_(of, limit)) for name, of in parts.items() if of}
         for name, norm in norms.items():
             if not math.isfinite(float(norm)):
                 raise TrainingError(f"{name} is {float(norm)}")
@@ -406,7 +455,7 @@ class TextPPO(Learner):
         config = self.config
         found: dict[str, float] = {}
         if config.collapse_every and (self.iteration - 1) % config.collapse_every == 0:
-            found |= collapse_metrics(self.network, batch, self._pad, config.tokens_at_once)
+            found |= collapse_metrics(self.trained, batch, self._pad, config.tokens_at_once)
         if config.val_every and self.iteration % config.val_every == 0:
             found |= self.validate()
         for line in self._adviser.advise(metrics):
@@ -418,8 +467,8 @@ class TextPPO(Learner):
         for name, value in metrics.items():
             if name.endswith("loss") and not math.isfinite(value):
                 raise TrainingError(f"{name} is {value}")
-        for name, parameter in self.network.learnt():
-            if not parameter.isfinite().all():
+        for name, parameter in self.trained.learnt():
+            if not own_part(parameter).isfinite().all():
                 raise TrainingError(f"the weights {name!r} hold NaN or infinity")
 
     def save(self, file: str | Path) -> None:
@@ -429,10 +478,52 @@ class TextPPO(Learner):
             TrainingError: weights are not finite; an earlier folder stays as it is.
             OutputError: the place cannot be written to.
         """
-        reference = self._reference.policy.state_dict() if self._reference is not None else None
-        checkpoint.write_checkpoint_folder(
-            file, self._header(), self.model, self.network, self.optimiser, reference, self.samples.write
-        )
+        self._said(GATHER)
+        with self.gathered() as moments:
+            reference = self._reference.policy.state_dict() if self._reference is not None else None
+            write_more = self.samples.write
+            checkpoint.write_checkpoint_folder(
+                file, self._header(), self.model, self.network, moments, reference, write_more
+            )
+
+    @contextmanager
+    def gathered(self) -> Iterator[dict[str, Tensor]]:
+        """Within it the network and the reference have all weights, also where these are spread; the moments of the optimiser by name."""
+        moments = checkpoint.optimiser_tensors(self.trained, self.optimiser)
+        with ExitStack() as filled:
+            for part in self._spread.values():
+                filled.enter_context(part.filled())
+            yield {name: whole(tensor).cpu() for name, tensor in moments.items()}
+
+    @property
+    def trained(self) -> TokenNetwork:
+        """The network that learns: `network`, or what stands for it while its weights are spread over processes."""
+        return self._of_spread(self.network)
+
+    def _of_spread(self, network: TokenNetwork) -> TokenNetwork:
+        spread = self._spread.get(network)
+        return network if spread is None else spread.cut()  # type: ignore[return-value]  # a copy of the network
+
+    def spread_over(self, ranks: Ranks) -> None:
+        """Spread weights and moments over processes, of which each has its part from now on."""
+        moments = checkpoint.optimiser_tensors(self.network, self.optimiser)
+        for network in (self.network, *([] if self._reference is None else [self._reference])):
+            self._spread[network] = ShardedModule(network, ranks)
+        self._begin_optimiser(moments)
+
+    def unite(self) -> None:
+        """Give this process all weights and moments back."""
+        with self.gathered() as moments:
+            pass
+        for part in self._spread.values():
+            part.fill()
+        self._spread = {}
+        self._begin_optimiser(moments)
+
+    def _begin_optimiser(self, moments: Mapping[str, Tensor]) -> None:
+        self.optimiser = _optimiser(self.trained, self.config)
+        checkpoint.restore_optimiser(self.trained, self.optimiser, moments, "moments")
+        spread_moments(self.optimiser)
 
     def _header(self) -> dict[str, Any]:
         return {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 from ludory.agents.language.extras import BACKENDS
 from ludory.agents.language.spans import ANSWER, OBSERVATION, OTHER, PREDICTION, THINK
+from ludory.algorithms.text_ppo.config import SHARDINGS
 from ludory.errors import OptionError, OutputError
 from ludory.limits import (
     Below,
@@ -180,10 +181,18 @@ class SFTConfig:
     """Of the order of rows."""
     device: str = "auto"
     """"cpu" or "cuda"; "auto": where the model is."""
+    devices: PositiveInt = 1
+    """Processes that learn together, each on a device of its own, with a share of the rows of every batch."""
+    sharding: Annotated[str, OneOf(*SHARDINGS)] = "auto"
+    """What each of several devices has: see `TextPPOConfig`."""
 
     def __post_init__(self) -> None:
         """Check the limits of all fields."""
         check_limits(self)
+        if self.devices > 1 and self.trainer == "trl":
+            raise OptionError(
+                f'devices={self.devices}: with trainer="trl" one process learns; type trainer="lightning"'
+            )
         if self.weights is not None:
             from .masks import span_weights
 
@@ -261,6 +270,11 @@ class SpaConfig:
     eval: EvalConfig = field(default_factory=EvalConfig)
     remarks: str = ""
     """What a reader should know of this configuration."""
+
+    def learnt_on(self, devices: int) -> SpaConfig:
+        """The same with so many devices in the stages that learn."""
+        sft = dataclasses.replace(self.sft, devices=devices)
+        return dataclasses.replace(self, sft=sft, ppo={**self.ppo, "devices": devices})
 
     def sampled_by(self, backend: str) -> SpaConfig:
         """The same with another backend in all stages; the rooms that fine-tuning checks are played by the model that learns."""

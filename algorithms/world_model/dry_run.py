@@ -6,6 +6,7 @@ and what it needs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
@@ -71,6 +72,10 @@ class DryRun(NamedTuple):
     parameters: int
     whole: MemoryEstimate
     """Of the configuration as it is, on one device."""
+    devices: int
+    """Of the configuration."""
+    shared: dict[str, MemoryEstimate]
+    """On each of several devices, by `sharding`."""
     layers: int
     """Of the step; fewer than the shape has where memory is short."""
     step: MemoryEstimate
@@ -88,6 +93,7 @@ class DryRun(NamedTuple):
         return [
             f"{self.shape}: {self.parameters:,} weights",
             f"whole configuration, {self.whole.text()}",
+            *(f"on each of {self.devices} devices, {name}, {one.text()}" for name, one in self.shared.items()),
             f"one step{part}, {self.step.text(self.available)}",
             f"done in {self.seconds:.1f} s ({self.cpu_seconds:.1f} CPU s){used}",
         ]
@@ -112,7 +118,8 @@ def dry_run(
         raise OptionError(f"shape={shape!r}: must be one of {', '.join(SHAPES)}")
     given = {**ppo_options(config.text), **config.ppo}
     settings = make_text_ppo_config(**given)
-    few = {**given, **STEP, "filter": "none", "device": device, "seed": seed, "val_every": 0}
+    several = ("ddp", "fsdp") if settings.devices > 1 else ()
+    few = {**given, **STEP, "devices": 1, "filter": "none", "device": device, "seed": seed, "val_every": 0}
     available = available_memory(torch.device(device))
     allowed = memory or (FITS * available if available else None)
     layers, step = _fitting(make_text_ppo_config(**few), shape, allowed)
@@ -124,7 +131,9 @@ def dry_run(
     return DryRun(
         shape,
         whole.parameters,
-        estimate_memory(settings, whole),
+        estimate_memory(replace(settings, devices=1), whole),
+        settings.devices,
+        {name: estimate_memory(replace(settings, sharding=name), whole) for name in several},
         layers,
         step,
         available,

@@ -239,7 +239,7 @@ def seen_rooms(*folders: str | Path) -> set[int]:
 
 
 def run(config: SpaConfig, out: str | Path, device: str = "auto", workers: Workers | None = None) -> Evaluation:
-    """Generate, fine-tune, PPO, evaluate; `workers` play the episodes of the first and the third.
+    """Generate, fine-tune, PPO, evaluate; `workers` play the episodes of the first and, if one device learns, the third.
 
     device: of all stages whose configuration names none.
 
@@ -251,6 +251,8 @@ def run(config: SpaConfig, out: str | Path, device: str = "auto", workers: Worke
     model = start_model(config.model, config.text, device)
     generate(model, config.text, config.generate, folder / "data", workers=workers)
     sft_stage(model, folder / "data", config.sft, folder / "sft", config.text, config.generate.max_new_tokens)
+    if ppo.get("devices", 1) > 1:  # which play the episodes themselves
+        workers = None
     ppo_stage(folder / "sft", config.text, ppo, folder / "ppo", workers=workers)
     return _evaluated(config, folder, device, {"start": config.model}, {"sft": folder / "sft", "spa": folder / "ppo"})
 

@@ -6,9 +6,10 @@ The loss is the mean cross-entropy over all trained tokens of a batch (arXiv:251
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +27,11 @@ from ludory.algorithms.offline.supervised_module import Position, SupervisedModu
 from ludory.algorithms.running.learning_curves import X
 from ludory.algorithms.running.metric_logs import CSVLog, table_beside
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.ranks import Ranks
+from ludory.algorithms.running.sharded import ShardedModule, spread_moments, whole
+from ludory.algorithms.running.together import CORES, Follow, companions
 from ludory.algorithms.running.training_logs import quiet_lightning
+from ludory.algorithms.text_ppo.config import spread
 from ludory.atomic import settled_folder
 from ludory.checkpoints.folder import read_folder, write_folder
 from ludory.errors import CheckpointError, OutputError
@@ -40,7 +45,7 @@ Check = Callable[[LanguageModel], Mapping[str, float]]
 VALIDATION_ROWS = 64
 WEIGHTS, POSITION = "weights/", "position/"
 """How the names of tensors in a checkpoint begin; those of the optimiser begin with adam/."""
-FREE = ("sft.device", "sft.micro_batch", "sft.checkpoint_every")
+FREE = ("sft.device", "sft.devices", "sft.sharding", "sft.micro_batch", "sft.checkpoint_every")
 """What may change between an interruption and the rest of a run."""
 
 
@@ -118,12 +123,10 @@ class SFT:
         if config.lora_rank:
             self._add_adapters()
         self.network = model.model
-        self.optimizer = torch.optim.AdamW(
-            [weight for weight in self.network.parameters() if weight.requires_grad],
-            lr=config.learning_rate,
-            betas=config.betas,
-            weight_decay=config.weight_decay,
-        )
+        self.ranks: Ranks | None = None
+        """The processes that learn together, within `learn`; None: this one alone."""
+        self._spread: ShardedModule | None = None
+        self.optimizer = self._adam()
 
     @property
     def steps_per_epoch(self) -> int:
@@ -145,10 +148,67 @@ class SFT:
         self._resume()
         if self.position.epoch < self.config.epochs:
             log = nullcontext() if self.out is None else closing(table_beside(self.out))
-            with log as self._log, quiet_lightning(), own_random_state(torch.device("cpu")), plain_interrupt():
-                self._trainer().fit(_RowModule(self))
+            with log as self._log, plain_interrupt(), self._together():
+                self.fit()
         self.network.eval()
         return self.history
+
+    def fit(self) -> None:
+        """Train the epochs that are left, in all processes."""
+        with quiet_lightning(), own_random_state(torch.device("cpu")):
+            self._trainer().fit(_RowModule(self))
+
+    @property
+    def trained(self) -> Any:
+        """The network that learns: `network`, or what stands for it while its weights are spread over processes."""
+        return self.network if self._spread is None else self._spread.cut()
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Within it the processes of `devices` learn: this one, and others that have its state."""
+        size, device = self.config.devices, self.language_model.device
+        if size == 1:
+            yield
+            return
+        check, log, self.check, self._log = self.check, self._log, None, None  # of this process alone
+        with companions(size, device, _fitting, self) as ranks:
+            self.check, self._log = check, log
+            with self.sharing(ranks):
+                yield
+
+    @contextmanager
+    def sharing(self, ranks: Ranks) -> Iterator[None]:
+        """Within it this process learns from its share of every batch."""
+        self.ranks, threads = ranks, torch.get_num_threads()
+        torch.set_num_threads(int(os.environ[CORES]))
+        if spread(self.config.sharding, sum(weight.numel() for weight in self.network.parameters())):
+            self._spread, moments = ShardedModule(self.network, ranks), save_adam(self.optimizer)
+            self.optimizer = self._adam()
+            load_adam(self.optimizer, moments)
+            spread_moments(self.optimizer)
+        try:
+            yield
+            if self._spread is not None:
+                self._spread.fill()
+        finally:
+            self.ranks = self._spread = None
+            torch.set_num_threads(threads)
+
+    def _adam(self) -> torch.optim.AdamW:
+        config = self.config
+        return torch.optim.AdamW(
+            [weight for weight in self.trained.parameters() if weight.requires_grad],
+            lr=config.learning_rate,
+            betas=config.betas,
+            weight_decay=config.weight_decay,
+        )
+
+    @property
+    def _is_first(self) -> bool:
+        return self.ranks is None or self.ranks.rank == 0
+
+    def _filled(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._spread is None else self._spread.filled()
 
     def finish(self) -> None:
         """Merge adapters, write the model to `out` and remove the checkpoint."""
@@ -174,14 +234,16 @@ class SFT:
         """Play, log and write a checkpoint."""
         self.position.next_epoch(metrics.get("val/loss"))
         self.network.eval()
-        played = self.check(self.language_model) if self.check is not None else {}
+        with self._filled():
+            played = self.check(self.language_model) if self.check is not None else {}
         self.history.append({**metrics, **played})
         shown = {name: value for name, value in self.history[-1].items() if not name.startswith("time/")}
-        print(
-            f"sft epoch {self.position.epoch}/{self.config.epochs}: "
-            + ", ".join(f"{k} {v:.4g}" for k, v in shown.items()),
-            flush=True,
-        )
+        if self._is_first:
+            print(
+                f"sft epoch {self.position.epoch}/{self.config.epochs}: "
+                + ", ".join(f"{k} {v:.4g}" for k, v in shown.items()),
+                flush=True,
+            )
         if self._log is not None:
             self._log.write({X: self.position.epoch * len(self.training), **shown}, {})
         self._save()
@@ -189,7 +251,7 @@ class SFT:
     def _trainer(self) -> Trainer:
         return Trainer(
             accelerator=self.language_model.device.type,
-            devices=1,
+            devices=1 if self.language_model.device.index is None else [self.language_model.device.index],
             precision=PRECISIONS[self.config.precision],  # type: ignore[arg-type]
             max_epochs=self.config.epochs - self.position.epoch,
             gradient_clip_val=self.config.max_grad_norm,
@@ -218,10 +280,13 @@ class SFT:
         if self.progress_folder is None:
             return
         state = {"made_from": self.made_from, "position": self.position.numbers(), "history": self.history}
-        tensors = save_adam(self.optimizer)
-        for part, named in ((WEIGHTS, self._weights()), (POSITION, self.position.tensors())):
-            tensors |= {part + name: tensor for name, tensor in named.items()}
-        write_folder(self.progress_folder, state, tensors, lambda folder: None)
+        tensors = {name: whole(moment).cpu() for name, moment in save_adam(self.optimizer).items()}
+        with self._filled():
+            if not self._is_first:
+                return
+            for part, named in ((WEIGHTS, self._weights()), (POSITION, self.position.tensors())):
+                tensors |= {part + name: tensor for name, tensor in named.items()}
+            write_folder(self.progress_folder, state, tensors, lambda folder: None)
 
     def _resume(self) -> None:
         folder = None if self.progress_folder is None else settled_folder(self.progress_folder)
@@ -248,15 +313,19 @@ class _RowModule(SupervisedModule):
     """Rows through Ludory's supervised loop."""
 
     def __init__(self, run: SFT) -> None:
-        super().__init__(run.network, run.optimizer, run.config.seed, bool(run.validation), run)
+        super().__init__(run.trained, run.optimizer, run.config.seed, bool(run.validation), run)
         self._run = run
 
     def _parts(self, batches: Iterator[list[TokenRow]]) -> Iterator[list[RowBatch]]:
-        """Every batch in parts of at most `micro_batch` rows."""
-        pad = self._run.language_model.tokenizer.pad_token_id or 0
+        """This process's share of every batch in parts of at most `micro_batch` rows; all processes have as many parts."""
+        run, ranks = self._run, self._run.ranks
+        pad, count = run.language_model.tokenizer.pad_token_id or 0, 1 if ranks is None else ranks.size
         for rows in batches:
-            size = self._run.config.micro_batch or len(rows)
-            yield [batch_of(rows[at : at + size], self._run.table, pad) for at in range(0, len(rows), size)]
+            longest = -(-len(rows) // count)
+            size, own = run.config.micro_batch or longest, rows if ranks is None else rows[ranks.rank :: count]
+            parts = [batch_of(own[at : at + size], run.table, pad) for at in range(0, len(own), size)]
+            spare = -(-longest // size) - len(parts)
+            yield parts + [_unlearnt(batch_of(rows[:1], run.table, pad))] * spare
 
     def training_batches(self) -> Iterator[list[RowBatch]]:
         config, position = self._run.config, self._run.position
@@ -268,7 +337,8 @@ class _RowModule(SupervisedModule):
         return self._parts(rows[start : start + VALIDATION_ROWS] for start in range(0, len(rows), VALIDATION_ROWS))
 
     def samples_in(self, batch: list[RowBatch]) -> int:
-        return sum(len(part.ids) for part in batch)
+        """Of all processes; those of this one stand for the others."""
+        return sum(len(part.ids) for part in batch) * (1 if self._run.ranks is None else self._run.ranks.size)
 
     def no_sums(self) -> Tensor:
         return torch.zeros(2, len(SPAN_NAMES), dtype=torch.float64)
@@ -279,23 +349,55 @@ class _RowModule(SupervisedModule):
     def training_step(self, batch: list[RowBatch], batch_idx: int) -> Tensor:
         """The gradients of all parts but the last; Lightning adds that of the last one."""
         self._optimizer.zero_grad()
-        total = torch.stack([part.weights[:, 1:].sum() for part in batch]).sum()
-        position, before = self._run.position, torch.zeros((), device=total.device)
-        for part in batch:
+        ranks = self._run.ranks
+        total = self._of_all(torch.stack([part.weights[:, 1:].sum() for part in batch]).sum())
+        loss, sums = torch.zeros((), device=total.device), self.no_sums()
+        for number, part in enumerate(batch, 1):
             found = token_losses(self.policy, part, total)
-            position.sums = position.sums + found.sums
-            if part is not batch[-1]:
-                found.mean.backward()
-                before = before + found.mean.detach()
-        return self.finite(found.mean + before, f"a batch of {self.samples_in(batch)} rows")
+            loss, sums = loss + found.mean.detach(), sums + found.sums
+            # means over processes are taken where the weights are spread, and sums are wanted
+            mean = found.mean * ranks.size if ranks is not None and ranks.in_step else found.mean
+            if number < len(batch):
+                mean.backward()
+        self._run.position.sums = self._run.position.sums + self._of_all(sums)
+        self.finite(self._of_all(loss), f"a batch of {self.samples_in(batch)} rows")
+        return mean
+
+    def on_after_backward(self) -> None:
+        """Add up the gradients of all processes, unless PyTorch has done it."""
+        ranks = self._run.ranks
+        if ranks is not None and not ranks.in_step:
+            ranks.add(list(self.policy.parameters()), torch.zeros(0, device=self.device), 1.0)
+
+    def _of_all(self, part: Tensor) -> Tensor:
+        """The sum over all processes."""
+        return part if self._run.ranks is None else self._run.ranks.total(part)
 
     def validation_step(self, batch: list[RowBatch], batch_idx: int) -> None:
         for part in batch:
-            self._validated = self._validated + token_losses(self.policy, part).sums
+            self._validated = self._validated + self._of_all(token_losses(self.policy, part).sums)
 
     def metrics(self) -> dict[str, float]:
         found = _by_span("train/", self._run.position.sums)
         return found | (_by_span("val/", self._validated) if self._run.validation else {})
+
+
+def _fitting(device: str, run: SFT) -> Follow:
+    """Another process than the first one of a run."""
+    run.language_model.model.to(device)
+    if not device.startswith("cpu"):
+        load_adam(run.optimizer, save_adam(run.optimizer))  # to where the weights are now
+
+    def follow(ranks: Ranks) -> None:
+        with run.sharing(ranks):
+            run.fit()
+
+    return follow
+
+
+def _unlearnt(batch: RowBatch) -> RowBatch:
+    """The same tokens, none of which is learnt from."""
+    return batch._replace(labels=torch.full_like(batch.labels, IGNORED), weights=torch.zeros_like(batch.weights))
 
 
 def _by_span(prefix: str, sums: Tensor) -> dict[str, float]:

@@ -104,7 +104,12 @@ def test_memory_of_a_model_of_1_5_billion():
     assert full.total == pytest.approx(sum(full))
     small = estimate_memory(make_text_ppo_config("spa", lora_rank=32, tokens_at_once=4096), shape)
     assert small.total < 0.6 * full.total
-    assert estimate_memory(make_text_ppo_config("spa"), shape, devices=8).weights == full.weights / 8
+    spread, same = (
+        estimate_memory(make_text_ppo_config("spa", devices=8, sharding=one), shape) for one in ("auto", "ddp")
+    )
+    assert spread.weights == full.weights / 8
+    assert (spread.sampler, same.sampler) == (full.weights, 0)
+    assert (same.weights, same.cache) == (full.weights, full.cache / 8)
     assert "GiB" in full.text(80 * GIB)
 
 

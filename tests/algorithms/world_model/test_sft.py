@@ -287,3 +287,44 @@ def test_damaged_files_are_named(model, tmp_path):
         files.read_meta(tmp_path)
     files.write_meta(tmp_path, write_again)
     assert files.read_meta(tmp_path) == write_again
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
+def test_two_processes_learn_what_one_learns(tmp_path, sharding):
+    """Of batches that do not divide, in parts; also after a run of two was interrupted and goes on in one."""
+    from ludory.agents.language.small_model import make_small_model
+
+    class KilledError(Exception):
+        pass
+
+    def run(folder, devices, killed=False):
+        options = {"epochs": 2, "batch_size": 5, "micro_batch": 2, "checkpoint_every": 3, "learning_rate": 1e-2}
+        model = make_small_model("words", hidden=16, layers=2, heads=2)
+        config = SFTConfig(**options, devices=devices, sharding=sharding)
+        sft = SFT(model, rows_of(model, 11), rows_of(model, 3), config, folder, lambda current: {"check/rooms": 1.0})
+        if killed:
+            sft.after_epoch = killing(sft, sft.after_epoch)
+        history = sft.learn()
+        sft.finish()
+        return model, [{k: v for k, v in one.items() if not k.startswith("time/")} for one in history]
+
+    def killing(sft, plain):
+        def after_epoch(metrics):
+            plain(metrics)
+            # the others have this method, too
+            if sft.ranks.rank == 0:
+                raise KilledError
+
+        return after_epoch
+
+    alone, expected = run(tmp_path / "alone", 1)
+    both, found = run(tmp_path / "both", 2)
+    with pytest.raises(KilledError):
+        run(tmp_path / "killed", 2, killed=True)
+    again, resumed = run(tmp_path / "killed", 1)
+    for model, figures in ((both, found), (again, resumed)):
+        for mine, theirs in zip(figures, expected, strict=True):
+            assert mine == pytest.approx(theirs, abs=1e-5)
+        for name, weight in alone.model.state_dict().items():
+            torch.testing.assert_close(model.model.state_dict()[name], weight, atol=1e-5, rtol=0)

@@ -164,3 +164,40 @@ def test_the_learner_of_the_house_makes_all_stages(formed, tmp_path):
     assert learner.num_timesteps == 8
     learner.save(tmp_path / "saved")
     assert ludory.load(tmp_path / "saved").num_timesteps == 8
+
+
+@pytest.mark.slow
+def test_all_stages_on_two_devices_are_those_on_one(tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    new_model(COMPACT, 1, hidden=16, layers=2, heads=2).save(tmp_path / "start")
+    fields = {
+        "model": str(tmp_path / "start"),
+        "text": {"preset": "compact", "turns": 2},
+        "generate": {"policy": "random", "batches": 1, "groups": 4, "group_size": 2},
+        "sft": {"epochs": 1, "batch_size": 8, "check_rooms": 2, "learning_rate": 1e-2, "sharding": "fsdp"},
+        "ppo": {
+            "preset": "tiny",
+            "groups": 4,
+            "group_size": 2,
+            "iterations": 3,
+            "minibatches": 2,
+            "epochs": 1,
+            "max_new_tokens": 8,
+            "filter": "none",
+            "val_every": 0,
+            "collapse_every": 0,
+            "sharding": "fsdp",
+            "device": "cpu",
+        },
+        "eval": {"rooms": 2, "samples": 1, "k": [1], "max_new_tokens": 8},
+    }
+    config = from_fields(SpaConfig, fields, "test")
+    run(config, tmp_path / "one", "cpu")
+    run(config.learnt_on(2), tmp_path / "two", "cpu")
+    for stage in ("sft", "ppo"):
+        one, two = (AutoModelForCausalLM.from_pretrained(tmp_path / name / stage) for name in ("one", "two"))
+        for (name, mine), theirs in zip(one.named_parameters(), two.parameters(), strict=True):
+            assert (mine - theirs).abs().max() < 1e-5, (stage, name)
+    # another number of devices is no other configuration
+    run(config, tmp_path / "two", "cpu")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ludory.agents.language.extras import Backend
-from ludory.cli.common import Folder, Maybe, Placed, parse
+from ludory.cli.common import Count, Folder, Maybe, Placed, parse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,8 @@ class _Run(Placed):
     """cpu, cuda or auto, of all stages whose configuration names none."""
     backend: Maybe[Backend] = None
     """What samples replies in all stages, instead of the configuration's: auto, hf, static or vllm."""
+    devices: Maybe[Count] = None
+    """Processes that learn together in fine-tuning and PPO, each on a device of its own, instead of the configuration's."""
 
 
 def run(argv: list[str]) -> int:
@@ -50,6 +52,8 @@ def _staged(argv: list[str], verb: str) -> int:
         config = replace(config, model=chosen.model)
     if chosen.backend is not None:
         config = config.sampled_by(chosen.backend)
+    if chosen.devices is not None:
+        config = config.learnt_on(chosen.devices)
     with chosen.placement.open() as workers:
         found = getattr(pipeline, verb)(config, chosen.out, chosen.device, workers)
     show_evaluation(f"{config.text.env}, {chosen.config}", found)
@@ -71,6 +75,8 @@ class _DryRun:
     """Where the step is made."""
     memory: Maybe[float] = None
     """GiB that the step may take; none: four fifths of what is free."""
+    devices: Maybe[Count] = None
+    """Also estimate the memory on each of so many devices, with all weights on each (ddp) and with a part of them (fsdp)."""
 
 
 def try_out(argv: list[str]) -> int:
@@ -80,6 +86,9 @@ def try_out(argv: list[str]) -> int:
     from ludory.algorithms.world_model.dry_run import dry_run
 
     allowed = None if chosen.memory is None else chosen.memory * 2**30
-    for line in dry_run(read_config(chosen.config), chosen.shape, chosen.device, allowed).lines():
+    config = read_config(chosen.config)
+    if chosen.devices is not None:
+        config = config.learnt_on(chosen.devices)
+    for line in dry_run(config, chosen.shape, chosen.device, allowed).lines():
         print(line)
     return 0

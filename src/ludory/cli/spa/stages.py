@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludory.algorithms.world_model.config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
-from ludory.cli.common import Assignments, EnvId, Folder, Maybe, Placed, parse, parse_options
+from ludory.cli.common import Assignments, Count, EnvId, Folder, Maybe, Placed, parse, parse_options
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -143,6 +143,8 @@ class _PPO(Placed, PlayedText):
     """Preset of PPO: default, spa, ragen or tiny."""
     prompt_mode: Maybe[str] = None
     """Form of the replies: base, world_model or no_think."""
+    devices: Maybe[Count] = None
+    """Processes that learn together, each on a device of its own, with a share of the rooms and of every minibatch."""
     set: Assignments = ()
     """Option of PPO, e.g. --set iterations=100; see `ludory train text-ppo --help`."""
 
@@ -154,6 +156,8 @@ def ppo(argv: list[str]) -> int:
 
     text = chosen.text()
     options = {"preset": chosen.settings, **parse_options(chosen.set)}
+    if chosen.devices is not None:
+        options["devices"] = chosen.devices
     model = start_model(chosen.model, text, str(options.get("device", "auto")))
     with chosen.placement.open() as workers:
         place = ppo_stage(model, text, options, chosen.out, chosen.prompt_mode, workers)

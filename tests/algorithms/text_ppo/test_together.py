@@ -1,0 +1,114 @@
+"""Several processes that train one language model: the numbers are those of one process, apart from the order of sums."""
+
+from __future__ import annotations
+
+import os
+import signal
+from multiprocessing import active_children
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ludory.algorithms.text_ppo.text_ppo import TextPPO
+from ludory.cluster import InProcess
+from ludory.errors import LostWorkerError, OptionError
+
+SMALL: dict[str, Any] = {
+    "preset": "tiny",
+    "prompt_mode": "base",
+    "groups": 3,  # not as many for each of two processes
+    "group_size": 2,
+    "max_new_tokens": 6,
+    "tokens_at_once": 400,
+    "minibatches": 2,
+    "filter_share": 0.7,
+    "epochs": 1,
+    "advantage": "gae",
+    "turns": 2,
+    "iterations": 5,
+    "val_every": 0,
+    "collapse_every": 0,
+    "device": "cpu",
+}
+
+
+def learnt(written: str, iterations: int, **options: Any) -> TextPPO:
+    model = TextPPO(written, "Sokoban-v0", **SMALL | options)
+    return model.learn(iterations * model.config.episodes)
+
+
+def assert_same(got: TextPPO, expected: TextPPO, atol: float = 1e-5) -> None:
+    """Weights, moments and counts of both are the same."""
+    with got.gathered() as mine, expected.gathered() as theirs:
+        assert mine.keys() == theirs.keys()
+        for name, tensor in theirs.items():
+            torch.testing.assert_close(
+                mine[name], tensor, atol=atol, rtol=1e-4, msg=lambda said, name=name: f"{name}: {said}"
+            )
+    weights = dict(got.network.named_parameters())
+    for name, tensor in expected.network.named_parameters():
+        torch.testing.assert_close(
+            weights[name], tensor, atol=atol, rtol=0, msg=lambda said, name=name: f"{name}: {said}"
+        )
+    assert (got.iteration, got.rooms_seen) == (expected.iteration, expected.rooms_seen)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sharding", "options"),
+    [
+        ("ddp", {"val_every": 1, "val_groups": 1, "val_samples": 2}),
+        ("fsdp", {"backend": "hf", "value": "separate", "collapse_every": 4}),
+    ],
+    ids=["ddp", "fsdp"],
+)
+def test_two_processes_learn_what_one_learns(
+    written: str, sharding: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Also after the run is saved, and goes on in another number of processes; any tool reads what was saved."""
+    from transformers import AutoModelForCausalLM
+
+    alone = learnt(written, 5, **options)
+    saved = tmp_path / "saved"
+    both = TextPPO(written, "Sokoban-v0", **SMALL | options, devices=2, sharding=sharding)
+    both.learn(
+        4 * both.config.episodes, callback=lambda found, _: both.num_timesteps < 12 or bool(both.save(saved)) or True
+    )
+    assert both.num_timesteps == 4 * both.config.episodes
+    loaded = TextPPO.load(saved, devices=1)
+    assert_same(loaded, both)
+    loaded.learn(loaded.config.episodes, reset_num_timesteps=False)
+    assert_same(loaded, alone)
+    ids = torch.arange(12)[None] + 3
+    plain = AutoModelForCausalLM.from_pretrained(saved)
+    assert torch.equal(plain(ids).logits, both.model.model(ids).logits)
+    assert not active_children()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
+def test_a_lost_process_is_named_and_what_was_saved_goes_on(written: str, sharding: str, tmp_path: Path) -> None:
+    model, saved = TextPPO(written, "Sokoban-v0", **SMALL, devices=2, sharding=sharding), tmp_path / "saved"
+
+    def kill(found: Any, _: Any) -> bool:
+        model.save(saved)
+        for child in active_children():
+            os.kill(int(child.pid or 0), signal.SIGKILL)
+            child.join()
+        return True
+
+    with pytest.raises(LostWorkerError, match="go on from it, with --resume"):
+        model.learn(2 * model.config.episodes, callback=kill)
+    assert not active_children()
+    again = TextPPO.load(saved, devices=1)
+    again.learn(again.config.episodes, reset_num_timesteps=False)
+    assert_same(again, learnt(written, 2))
+
+
+def test_what_stands_in_the_way_is_said(written: str) -> None:
+    with pytest.raises(OptionError, match="devices=4: each plays whole groups; must be 1 to groups=3"):
+        TextPPO(written, "Sokoban-v0", **SMALL, devices=4)
+    with pytest.raises(OptionError, match="beside samplers at workers"):
+        TextPPO(written, "Sokoban-v0", **SMALL, devices=2).sample_at(InProcess(), 2)
