@@ -136,8 +136,8 @@ def named_loss() -> Iterator[None]:
 
 
 def _lost(error: RuntimeError) -> LostWorkerError:
-    reason = str(error).splitlines()[0]
+    reason = str(error).splitlines()[0].partition(". ")[0]
     return LostWorkerError(
-        f"a process that learnt with this one is gone ({reason}); what was saved last is whole: go on from it, with --resume on the "
-        "command line"
+        f"a process that learnt with this one is gone ({reason}); what was saved last is whole: go on from it, with --resume where the "
+        "command has it"
     )

@@ -20,13 +20,16 @@ def test_shapes_have_the_published_numbers_of_weights(shape: str, billions: floa
 
 def test_one_step_is_made_and_the_whole_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SHAPES, "0.5b", SMALLEST)
-    found = dry_run(read_config("spa/_2_sokoban"))
+    found = dry_run(read_config("spa/_2_sokoban").learnt_on(4))
     assert found.layers == 3
+    assert found.shared["fsdp"].optimiser == found.whole.optimiser / 4 == found.shared["ddp"].optimiser / 4
     assert found.whole.total > found.step.total > 0
     assert found.peak is None or found.peak > found.step.weights, "Windows does not tell"
     assert [line.split(",")[0].split(":")[0] for line in found.lines()] == [
         "0.5b",
         "whole configuration",
+        "on each of 4 devices",
+        "on each of 4 devices",
         "one step",
         f"done in {found.seconds:.1f} s ({found.cpu_seconds:.1f} CPU s)",
     ]
