@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from .running.interrupt import exit_code, stop_on_interrupt
     from .running.metric_logs import CSVLog, Logger, table_beside
     from .running.optimiser_state import load_adam, save_adam
+    from .running.ranks import Ranks
+    from .running.sharded import ShardedModule
     from .running.threads import one_thread
+    from .running.together import companions, learning_companions
     from .running.train_to_file import train_to_file
     from .sampling.lanes import EngineLanes, Lanes, SelfPlayLanes, SimultaneousLanes, on_engine, played
     from .sampling.policy_runner import PolicyRunner
@@ -80,9 +83,11 @@ __all__ = [
     "PPOMinibatch",
     "PolicyRunner",
     "Position",
+    "Ranks",
     "Rollout",
     "SB3PPOConfig",
     "SelfPlayLanes",
+    "ShardedModule",
     "SimultaneousLanes",
     "Steps",
     "SupervisedAlgorithm",
@@ -92,11 +97,13 @@ __all__ = [
     "VTraceConfig",
     "affine_scan",
     "close_holes",
+    "companions",
     "exit_code",
     "export_sb3",
     "figures_table",
     "gae",
     "game_to_load",
+    "learning_companions",
     "linear",
     "load",
     "load_adam",

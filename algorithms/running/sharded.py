@@ -59,33 +59,33 @@ class ShardedModule:
     def fill(self) -> None:
         """Give the plain network all weights as they are now, for good."""
         with torch.no_grad():
-            for whole_one, part in zip(self._plain.parameters(), self.cut().parameters(), strict=True):
-                whole_one.data = whole(part.detach())
+            for own, part in zip(self._plain.parameters(), self.cut().parameters(), strict=True):
+                own.data = self.whole(part.detach())
+
+    @staticmethod
+    def whole(tensor: Tensor) -> Tensor:
+        """A tensor that may be spread over processes, as one; all of them call this."""
+        return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+    @staticmethod
+    def own_part(tensor: Tensor) -> Tensor:
+        """What this process has of a tensor that may be spread."""
+        return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+    @staticmethod
+    def spread_moments(optimiser: torch.optim.Optimizer) -> None:
+        """Leave each process its own part of moments that were restored whole."""
+        for parameter, state in optimiser.state.items():
+            for name, moment in state.items():
+                if isinstance(parameter, DTensor) and name != "step" and not isinstance(moment, DTensor):
+                    # every process has the whole, so that nothing has to be sent
+                    state[name] = distribute_tensor(
+                        moment.to(parameter.device), parameter.device_mesh, parameter.placements, src_data_rank=None
+                    )
 
     def _empty(self) -> None:
         for parameter in self._plain.parameters():
             parameter.data = parameter.data.new_empty(0)
-
-
-def whole(tensor: Tensor) -> Tensor:
-    """A tensor that may be spread over processes, as one; all of them call this."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-
-
-def own_part(tensor: Tensor) -> Tensor:
-    """What this process has of a tensor that may be spread."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
-
-def spread_moments(optimiser: torch.optim.Optimizer) -> None:
-    """Leave each process its own part of moments that were restored whole."""
-    for parameter, state in optimiser.state.items():
-        for name, moment in state.items():
-            if isinstance(parameter, DTensor) and name != "step" and not isinstance(moment, DTensor):
-                # every process has the whole, so that nothing has to be sent
-                state[name] = distribute_tensor(
-                    moment.to(parameter.device), parameter.device_mesh, parameter.placements, src_data_rank=None
-                )
 
 
 def _blocks(network: nn.Module) -> Iterator[nn.Module]:

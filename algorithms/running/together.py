@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -24,10 +25,10 @@ from .ranks import Ranks, named_loss
 
 if TYPE_CHECKING:
     from ludory.algorithms.algorithm import Algorithm
+    from ludory.algorithms.learner import Learner
 
 CORES = "LUDORY_NUM_THREADS"
-Follow = Callable[[Ranks], None]
-"""What another process than the first one does."""
+Following = Callable[[Ranks], None]
 
 
 def check_devices(device: torch.device, size: int) -> None:
@@ -42,7 +43,7 @@ def check_devices(device: torch.device, size: int) -> None:
 
 
 @contextmanager
-def companions(size: int, device: torch.device, begin: Callable[..., Follow], *what: Any) -> Iterator[Ranks]:
+def companions(size: int, device: torch.device, begin: Callable[..., Following], *what: object) -> Iterator[Ranks]:
     """Within it there are `size` processes: this one, and others that `begin`.
 
     Args:
@@ -58,7 +59,7 @@ def companions(size: int, device: torch.device, begin: Callable[..., Follow], *w
     import cloudpickle
 
     check_devices(device, size)
-    before = os.environ.get(CORES)
+    before, own_threads = os.environ.get(CORES), torch.get_num_threads()
     threads = str(max(1, int(before or os.cpu_count() or 1) // size))
     packed = cloudpickle.dumps((begin, what))
     with TemporaryDirectory(prefix="ludory-ranks-") as folder:
@@ -67,7 +68,7 @@ def companions(size: int, device: torch.device, begin: Callable[..., Follow], *w
         try:
             for process, pipe in started:
                 _wait_for(process, pipe)
-            os.environ[CORES] = threads
+            _use(threads)
             ranks = Ranks(0, size, meeting)
             try:
                 with named_loss():
@@ -79,10 +80,17 @@ def companions(size: int, device: torch.device, begin: Callable[..., Follow], *w
         finally:
             for process, _ in started:
                 process.kill()
+            torch.set_num_threads(own_threads)
             if before is None:
                 os.environ.pop(CORES, None)
             else:
                 os.environ[CORES] = before
+
+
+def _use(threads: str) -> None:
+    """Compute with this process's part of the cores."""
+    os.environ[CORES] = threads
+    torch.set_num_threads(int(threads))
 
 
 def _start(
@@ -110,13 +118,13 @@ def _begin(rank: int, size: int, meeting: str, packed: bytes, device: str, threa
     import cloudpickle
 
     begin_child()
-    os.environ[CORES] = threads
+    _use(threads)
     try:
         begin, what = cloudpickle.loads(packed)
         if device == "cuda":
             torch.cuda.set_device(rank)
             device = f"cuda:{rank}"
-        follow: Follow = begin(device, *what)
+        follow: Following = begin(device, *what)
     except (LudoryError, ImportError, AttributeError) as error:
         pipe.send(f"{type(error).__name__}: {error}")
         return
@@ -132,6 +140,28 @@ def _begin(rank: int, size: int, meeting: str, packed: bytes, device: str, threa
 
 
 @contextmanager
+def learning_companions(
+    learner: Learner, size: int, device: torch.device, follow: Callable[[Any, Ranks], None]
+) -> Iterator[Ranks]:
+    """As `companions`, which have the state of `learner`; each calls `follow(learner, ranks)`, a function of a module."""
+    with TemporaryDirectory(prefix="ludory-learner-") as folder:
+        learner.save(Path(folder) / "learner")
+        what = type(learner), folder, NamedGame.of(learner.game), vars(learner).get("loss"), follow
+        with companions(size, device, _copy, *what) as ranks:
+            yield ranks
+
+
+def _copy(
+    device: str, kind: type[Learner], folder: str, game: NamedGame, loss: object, follow: Callable[[Any, Ranks], None]
+) -> Following:
+    """The learner on another device."""
+    learner = kind.load(Path(folder) / "learner", game.make(), device=device)
+    if loss is not None:
+        learner.loss = loss  # type: ignore[attr-defined]
+    return partial(follow, learner)
+
+
+@contextmanager
 def together(learner: Algorithm, size: int) -> Iterator[None]:
     """Within it `size` processes learn: this one, and others that have its state.
 
@@ -143,30 +173,13 @@ def together(learner: Algorithm, size: int) -> Iterator[None]:
     """
     learner.game.need(f"devices={size}", "saves")
     with (
-        copied(learner) as what,
-        companions(size, learner.device, _game_player, *what) as ranks,
+        learning_companions(learner, size, learner.device, _follow) as ranks,
         _sharing(learner, ranks) as sampler,
     ):
         sampler.order = lambda: _order(learner)
         yield
         sampler.settle()
         ranks.said(END)
-
-
-@contextmanager
-def copied(learner: Any) -> Iterator[tuple[Any, ...]]:
-    """What `copy_on` makes the same learner from in another process, while this context lasts."""
-    with TemporaryDirectory(prefix="ludory-learner-") as folder:
-        learner.save(Path(folder) / "learner")
-        yield type(learner), folder, NamedGame.of(learner.game), vars(learner).get("loss")
-
-
-def copy_on(device: str, kind: Any, folder: str, game: NamedGame, loss: Any) -> Any:
-    """The learner of `copied` on another device."""
-    learner = kind.load(Path(folder) / "learner", game.make(), device=device)
-    if loss is not None:
-        learner.loss = loss
-    return learner
 
 
 @contextmanager
@@ -187,19 +200,15 @@ def _order(learner: Algorithm) -> tuple[Any, ...]:
     return learner.num_timesteps, learner._total_timesteps, learner.time_share, learner.generator.get_state()
 
 
-def _game_player(device: str, *what: Any) -> Follow:
-    """Another process that plays games."""
-    learner: Algorithm = copy_on(device, *what)
+def _follow(learner: Algorithm, ranks: Ranks) -> None:
+    """Another process than the first one: do what that says."""
 
     def on_step() -> bool:
         learner.num_timesteps += learner.step_timesteps
         return True
 
-    def follow(ranks: Ranks) -> None:
-        with _sharing(learner, ranks) as sampler, learner.alone():
-            while (order := sampler.hear()) != END:
-                learner.num_timesteps, learner._total_timesteps, learner.time_share, state = order
-                learner.generator.set_state(state)
-                learner.iterate(on_step)
-
-    return follow
+    with _sharing(learner, ranks) as sampler, learner.alone():
+        while (order := sampler.hear()) != END:
+            learner.num_timesteps, learner._total_timesteps, learner.time_share, state = order
+            learner.generator.set_state(state)
+            learner.iterate(on_step)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from ludory.agents.language.extras import needed
-from ludory.algorithms.running.ranks import Ranks
+from ludory.algorithms import Ranks
 from ludory.errors import OptionError
 
 from .batch import TokenBatch

@@ -15,8 +15,7 @@ from ludory.agents.language.generators import Generator, Sampling, cpu_backend, 
 from ludory.agents.language.hf import HfGenerator
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.packed import PackedModel
-from ludory.algorithms import one_thread
-from ludory.algorithms.running.ranks import Ranks
+from ludory.algorithms import Ranks, one_thread
 from ludory.cluster import Actor, InProcess, Pending, Workers
 from ludory.cluster.failure import MOST_LOSSES
 from ludory.envs import Game, NamedGame

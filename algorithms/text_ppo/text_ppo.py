@@ -20,9 +20,7 @@ from typing_extensions import Self
 
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.agents.language.small_model import make_small_model
-from ludory.algorithms import Learner, game_to_load, needed_game, normalise
-from ludory.algorithms.running.ranks import Ranks
-from ludory.algorithms.running.sharded import ShardedModule, own_part, spread_moments, whole
+from ludory.algorithms import Learner, Ranks, ShardedModule, game_to_load, needed_game, normalise
 from ludory.checkpoints import read_folder
 from ludory.cluster import Workers
 from ludory.envs import EnvLike
@@ -50,7 +48,7 @@ from .targets import BatchTargets, batch_advantages, explained_variance
 from .watch import Adviser, collapse_metrics, episode_metrics
 
 LOG = logging.getLogger("ludory.text_ppo")
-ITERATE, GATHER = "iterate", "gather"
+ITERATE, GATHER, END = "iterate", "gather", "end"
 """What the first of several processes tells the others to do."""
 MOST_SKIPPED = 5
 """Iterations in a row that may be skipped because the filter leaves nothing."""
@@ -440,7 +438,9 @@ class TextPPO(Learner):
             critic = self.trained.critic is not None and name.startswith(("critic.", "head."))
             parts["critic_gradient_norm" if critic else "gradient_norm"].append(parameter)
         limit = self.config.max_grad_norm
-        norms = {name: whole(torch.nn.utils.clip_grad_norm_(of, limit)) for name, of in parts.items() if of}
+        norms = {
+            name: ShardedModule.whole(torch.nn.utils.clip_grad_norm_(of, limit)) for name, of in parts.items() if of
+        }
         for name, norm in norms.items():
             if not math.isfinite(float(norm)):
                 raise TrainingError(f"{name} is {float(norm)}")
@@ -468,7 +468,7 @@ class TextPPO(Learner):
             if name.endswith("loss") and not math.isfinite(value):
                 raise TrainingError(f"{name} is {value}")
         for name, parameter in self.trained.learnt():
-            if not own_part(parameter).isfinite().all():
+            if not ShardedModule.own_part(parameter).isfinite().all():
                 raise TrainingError(f"the weights {name!r} hold NaN or infinity")
 
     def save(self, file: str | Path) -> None:
@@ -493,7 +493,7 @@ class TextPPO(Learner):
         with ExitStack() as filled:
             for part in self._spread.values():
                 filled.enter_context(part.filled())
-            yield {name: whole(tensor).cpu() for name, tensor in moments.items()}
+            yield {name: ShardedModule.whole(tensor).cpu() for name, tensor in moments.items()}
 
     @property
     def trained(self) -> TokenNetwork:
@@ -523,7 +523,7 @@ class TextPPO(Learner):
     def _begin_optimiser(self, moments: Mapping[str, Tensor]) -> None:
         self.optimiser = _optimiser(self.trained, self.config)
         checkpoint.restore_optimiser(self.trained, self.optimiser, moments, "moments")
-        spread_moments(self.optimiser)
+        ShardedModule.spread_moments(self.optimiser)
 
     def _header(self) -> dict[str, Any]:
         return {

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import torch
-
-from ludory.algorithms.running.ranks import Ranks
-from ludory.algorithms.running.together import CORES, Follow, companions, copied, copy_on
-from ludory.algorithms.sampling.ranked import END
+from ludory.algorithms import Ranks, learning_companions
 
 from .memory import shape_of
-from .text_ppo import GATHER, TextPPO
+from .text_ppo import END, GATHER, TextPPO
 
 
 @contextmanager
@@ -31,11 +25,7 @@ def together(learner: TextPPO) -> Iterator[None]:
         LostWorkerError: another process is gone.
     """
     size, device = learner.config.devices, learner.model.device
-    with (
-        copied(learner) as what,
-        companions(size, device, _trainer, *what) as ranks,
-        _sharing(learner, ranks),
-    ):
+    with learning_companions(learner, size, device, _follow) as ranks, _sharing(learner, ranks):
         yield
         ranks.said(END)
 
@@ -43,8 +33,7 @@ def together(learner: TextPPO) -> Iterator[None]:
 @contextmanager
 def _sharing(learner: TextPPO, ranks: Ranks) -> Iterator[None]:
     """Within it, `learner` plays its share of the rooms and learns from its part of every minibatch."""
-    spreads, threads = learner.config.spreads(shape_of(learner.model.model).parameters), torch.get_num_threads()
-    torch.set_num_threads(int(os.environ[CORES]))
+    spreads = learner.config.spreads(shape_of(learner.model.model).parameters)
     learner.ranks = ranks
     if spreads:
         learner.spread_over(ranks)
@@ -55,22 +44,16 @@ def _sharing(learner: TextPPO, ranks: Ranks) -> Iterator[None]:
             learner.unite()
     finally:
         learner.ranks = None
-        torch.set_num_threads(threads)
 
 
-def _trainer(device: str, *what: Any) -> Follow:
-    """Another process than the first one."""
-    # the first one says everything
+def _follow(learner: TextPPO, ranks: Ranks) -> None:
+    """Another process than the first one: do what that says."""
+    # the first one tells its user everything
     logging.disable(logging.WARNING)
-    learner: TextPPO = copy_on(device, *what)
-
-    def follow(ranks: Ranks) -> None:
-        with _sharing(learner, ranks):
-            while (order := ranks.said()) != END:
-                if order == GATHER:
-                    with learner.gathered():
-                        pass
-                else:
-                    learner.iterate(lambda: True)
-
-    return follow
+    with _sharing(learner, ranks):
+        while (order := ranks.said()) != END:
+            if order == GATHER:
+                with learner.gathered():
+                    pass
+            else:
+                learner.iterate(lambda: True)

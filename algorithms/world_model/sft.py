@@ -6,7 +6,6 @@ The loss is the mean cross-entropy over all trained tokens of a batch (arXiv:251
 from __future__ import annotations
 
 import math
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
@@ -22,14 +21,12 @@ from torch import Tensor
 from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.spans import SPAN_NAMES
+from ludory.algorithms import Ranks, ShardedModule, companions
 from ludory.algorithms.offline.supervised import OWN_LOOP, PRECISIONS, OwnSigterm, own_random_state, plain_interrupt
 from ludory.algorithms.offline.supervised_module import Position, SupervisedModule
 from ludory.algorithms.running.learning_curves import X
 from ludory.algorithms.running.metric_logs import CSVLog, table_beside
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
-from ludory.algorithms.running.ranks import Ranks
-from ludory.algorithms.running.sharded import ShardedModule, spread_moments, whole
-from ludory.algorithms.running.together import CORES, Follow, companions
 from ludory.algorithms.running.training_logs import quiet_lightning
 from ludory.algorithms.text_ppo.config import spread
 from ludory.atomic import settled_folder
@@ -179,20 +176,18 @@ class SFT:
     @contextmanager
     def sharing(self, ranks: Ranks) -> Iterator[None]:
         """Within it this process learns from its share of every batch."""
-        self.ranks, threads = ranks, torch.get_num_threads()
-        torch.set_num_threads(int(os.environ[CORES]))
+        self.ranks = ranks
         if spread(self.config.sharding, sum(weight.numel() for weight in self.network.parameters())):
             self._spread, moments = ShardedModule(self.network, ranks), save_adam(self.optimizer)
             self.optimizer = self._adam()
             load_adam(self.optimizer, moments)
-            spread_moments(self.optimizer)
+            ShardedModule.spread_moments(self.optimizer)
         try:
             yield
             if self._spread is not None:
                 self._spread.fill()
         finally:
             self.ranks = self._spread = None
-            torch.set_num_threads(threads)
 
     def _adam(self) -> torch.optim.AdamW:
         config = self.config
@@ -280,7 +275,7 @@ class SFT:
         if self.progress_folder is None:
             return
         state = {"made_from": self.made_from, "position": self.position.numbers(), "history": self.history}
-        tensors = {name: whole(moment).cpu() for name, moment in save_adam(self.optimizer).items()}
+        tensors = {name: ShardedModule.whole(moment).cpu() for name, moment in save_adam(self.optimizer).items()}
         with self._filled():
             if not self._is_first:
                 return
@@ -382,7 +377,7 @@ class _RowModule(SupervisedModule):
         return found | (_by_span("val/", self._validated) if self._run.validation else {})
 
 
-def _fitting(device: str, run: SFT) -> Follow:
+def _fitting(device: str, run: SFT) -> Callable[[Ranks], None]:
     """Another process than the first one of a run."""
     run.language_model.model.to(device)
     if not device.startswith("cpu"):
