@@ -33,6 +33,7 @@ def improve(logits, visits, totals, value, scale, scores):
     weight, found = 0.0, 0.0
     for a in range(scores.shape[0]):
         if visits[a] > 0:
+            # without the largest logit, the powers of the others could be too large or all 0
             prior = np.exp(logits[a] - top)
             weight += prior
             found += prior * totals[a] / visits[a]
@@ -140,6 +141,7 @@ def descend_rows(
                 if not (state.terminated[child] or state.truncated[child]):
                     legal(state, child, int(state.to_move[child]), masks[g])
             node = child
+            # a position that is over is met again and again, and its result counts every time
             if state.terminated[node] or state.truncated[node]:
                 walking = False
         lengths[g], leaves[g] = length, node
@@ -194,6 +196,7 @@ def finish_rows(state, nodes, noise, scale, raw, logits, visits, totals, actions
     for g in range(start, stop):
         root, scores = g * nodes, policies[g]
         best = improve(logits[root], visits[root], totals[root], raw[root], scale, scores)
+        # the network's own value counts as one visit
         most, visited, value = 0, 1, raw[root]
         for a in range(scores.shape[0]):
             most = max(most, visits[root, a])

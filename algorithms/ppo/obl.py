@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ludory.agents import Policy
 from ludory.algorithms.config import playing_seats
-from ludory.algorithms.sampling.lanes import make_lanes, played
+from ludory.algorithms.sampling.lanes import Lanes, make_lanes, played
 from ludory.algorithms.sampling.sampler import Played, Sampler
 from ludory.envs import Engine, make_engine
 from ludory.envs.chance import EPISODE
@@ -103,7 +103,7 @@ class OffBeliefSampler(Sampler):
     base: Policy | None = None
     """The policy that is believed to have played so far; None: one that plays at random, whose moves tell nothing but their outcome."""
 
-    def __init__(self, lanes: Any, precision: str, worlds: int, doubt: float) -> None:
+    def __init__(self, lanes: Lanes, precision: str, worlds: int, doubt: float) -> None:
         super().__init__(lanes, precision)
         self._worlds, self._doubt = worlds, doubt
         # the last move of each other seat

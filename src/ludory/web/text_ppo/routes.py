@@ -66,6 +66,7 @@ def samples(request: Request) -> Response:
     shown = (
         int(asked) if asked.isascii() and asked.isdecimal() and int(asked) in iterations else max(iterations, default=0)
     )
+    # one scale for all that stand beside each other, so that colours can be compared
     of_it = [one for one in episodes if one.iteration == shown]
     largest = max((abs(t.advantage or 0.0) for one in of_it for tokens in one.lists for t in tokens), default=0.0)
     answer: Response = request.app.state.ludory.render(
