@@ -1,4 +1,4 @@
-"""Every CUDA kernel compiles to PTX for sm_90, and those of two games for all cards, on a machine without a GPU."""
+"""Every CUDA kernel compiles to PTX for sm_90, and those of Connect Four and Kuhn poker for all cards, on a machine without a GPU."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def _compiled(kernel: Kernel, types: Any) -> Any:
     return _compile_pyfunc_with_fixup(kernel, types, cc=HOPPER, abi="numba", **never, **flags)[0]
 
 
-def use_everything(engine: CudaEngine) -> None:
+def use_everything(engine: CudaEngine, turns: bool = True) -> None:
+    """Launch every kernel; turns: also that of whole turns, which holds all rules again and takes as long to compile as they do."""
     facts = engine.facts
     shape = (3, facts.players, len(facts.heads)) if facts.simultaneous else (3,)
     actions = np.zeros(shape, np.int64)
@@ -111,10 +112,10 @@ def use_everything(engine: CudaEngine) -> None:
     engine.step(actions[:2], rows=[2, 0])
     engine.observe()
     engine.critic()
-    Autoreset(engine).step(0, draw=True)
+    if turns:
+        Autoreset(engine).step(0, draw=True)
     if facts.observation.bits:
         engine.observe(packed=True)
-        engine.play(actions, packed=True)
     if engine.game.rules.kernels.redeal:
         engine.redeal(0, seed=1)
     engine.clone().load_fields(engine.fields(), check=False)
@@ -142,9 +143,9 @@ def test_all_kernels_of_connect_four_for_all_cards(engine_on, all_cards):
 
 
 @pytest.mark.slow
-def test_a_turn_of_hanabi_for_all_cards(engine_on, all_cards):
-    """One launch with all rules, which has more code than any other."""
-    engine = engine_on(make_game(), PaperDevice())
+def test_a_turn_of_kuhn_poker_for_all_cards(engine_on, all_cards):
+    """One launch with all rules, of a game with chance and hidden cards."""
+    engine = engine_on(make_registered("KuhnPoker-v0"), PaperDevice())
     engine._device = all_cards
     Autoreset(engine)
     assert all_cards.launches == ["turn_rows"]
@@ -239,7 +240,7 @@ def test_kernels_of_a_notebook(engine_on, ptx_device):
 
 @pytest.mark.slow
 def test_the_arena(engine_on, ptx_device):
-    use_everything(engine_on(make_registered("Arena2P-v0"), ptx_device))
+    use_everything(engine_on(make_registered("Arena2P-v0"), ptx_device), turns=False)
     assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "critic_rows", "used_rows", "redeal_rows"}
     assert_hopper_code(ptx_device)
     assert not any("fma.rn.f64" in ptx for ptx in ptx_device.launched.values()), "rounds as the CPU does"
@@ -258,7 +259,7 @@ def test_styles_of_the_arena(engine_on, ptx_device, style):
 
 @pytest.mark.slow
 def test_texas_42(engine_on, ptx_device):
-    use_everything(engine_on(make_registered("Texas42Play-v0"), ptx_device))
+    use_everything(engine_on(make_registered("Texas42Play-v0"), ptx_device), turns=False)
     assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "pack_bits", "redeal_rows", "legal_rows"}
     assert_hopper_code(ptx_device)
 
