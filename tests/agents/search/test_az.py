@@ -136,7 +136,7 @@ def test_it_searches_with_any_network_that_has_a_name():
     ("id", "faults"),
     [
         ("KuhnPoker-v0", "hidden information, chance"),
-        ("Arena2P-v0", "simultaneous moves, 4 heads of actions"),
+        ("Arena2P-v0", "simultaneous moves, 7 heads of actions, hidden information, chance"),
         ("Hanabi2P-v0", "shared rewards, hidden information, chance"),
         ("FrozenLakeRagen1-v0", "1 seats, general rewards, chance"),
     ],

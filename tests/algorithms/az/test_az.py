@@ -42,7 +42,7 @@ def test_a_game_that_ends_later_is_settled_later_and_old_rows_leave():
 @pytest.mark.slow
 def test_it_learns_not_to_lose_at_tic_tac_toe():
     options = {"num_envs": 64, "n_steps": 16, "simulations": 16, "batch_size": 256, "buffer_size": 20_000}
-    model = AZ("mlp", "TicTacToe-v0", seed=1, hidden=(128, 128), learning_rate=2e-3, **options).learn(40_000)
+    model = AZ("mlp", "TicTacToe-v0", seed=1, hidden=(128, 128), learning_rate=2e-3, **options).learn(80_000)
     for agent in (model.as_agent(), model.as_agent(simulations=32)):
         result = ludory.evaluate([agent, "random"], game="TicTacToe-v0", games=500, seed=1, rotate=True)
         assert (result.returns[:, 0] >= 0).all()
@@ -56,7 +56,7 @@ def test_a_resumed_run_reaches_the_same_weights(tmp_path):
     stops = iter([True] * (4 * 8) + [False])
 
     def stop(_locals, _globals):
-        if not next(stops):
+        if not next(stops, False):
             half.stop()
         return True
 
