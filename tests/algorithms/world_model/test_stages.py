@@ -167,8 +167,10 @@ def test_the_learner_of_the_house_makes_all_stages(formed, tmp_path):
 
 
 @pytest.mark.slow
-def test_all_stages_on_two_devices_are_those_on_one(tmp_path):
+def test_all_stages_on_two_devices_are_those_on_one(tmp_path, monkeypatch):
     from transformers import AutoModelForCausalLM
+
+    monkeypatch.setattr("ludory.algorithms.world_model.pipeline._evaluated", lambda *arguments: None)
 
     new_model(COMPACT, 1, hidden=16, layers=2, heads=2).save(tmp_path / "start")
     fields = {
@@ -190,7 +192,6 @@ def test_all_stages_on_two_devices_are_those_on_one(tmp_path):
             "sharding": "fsdp",
             "device": "cpu",
         },
-        "eval": {"rooms": 2, "samples": 1, "k": [1], "max_new_tokens": 8},
     }
     config = from_fields(SpaConfig, fields, "test")
     run(config, tmp_path / "one", "cpu")
