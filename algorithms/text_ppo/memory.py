@@ -45,7 +45,7 @@ class MemoryEstimate(NamedTuple):
     cache: float
     """Keys and values while sampling."""
     sampler: float = 0.0
-    """All weights while sampling, where each device has only a part of them."""
+    """All weights while sampling, a separate critic's too, where each device has only a part of them."""
 
     @property
     def total(self) -> float:
@@ -100,7 +100,7 @@ def estimate_memory(config: TextPPOConfig, shape: ModelShape, tokens_of_episode:
     activations = max(config.tokens_at_once, longest) * per_token * (2 if separate else 1)
     logits = min(max(config.tokens_at_once, longest) * shape.vocabulary, 1 << 26) * 3 * 4
     cache = min(config.episodes / config.devices, 512) * longest * shape.layers * shape.key_values * number
-    sampler = float(shape.parameters * shape.weight_bytes) if spreads else 0.0
+    sampler = float(shape.parameters * shape.weight_bytes * (2 if separate else 1)) if spreads else 0.0
     return MemoryEstimate(weights, learnt, 2 * learnt, critic, reference, activations + logits, cache, sampler)
 
 

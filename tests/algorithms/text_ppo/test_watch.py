@@ -108,7 +108,7 @@ def test_memory_of_a_model_of_1_5_billion():
         estimate_memory(make_text_ppo_config("spa", devices=8, sharding=one), shape) for one in ("auto", "ddp")
     )
     assert spread.weights == full.weights / 8
-    assert (spread.sampler, same.sampler) == (full.weights, 0)
+    assert (spread.sampler, same.sampler) == (2 * full.weights, 0)
     assert (same.weights, same.cache) == (full.weights, full.cache / 8)
     assert "GiB" in full.text(80 * GIB)
 
