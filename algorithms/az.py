@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 from typing_extensions import Unpack
 
-from ludory.agents import Agent, PolicySpec
+from ludory.agents import NeuralAgent, PolicySpec
 from ludory.agents.networks.layers.packed_linear import unpack
 from ludory.agents.search import az
 from ludory.agents.search.az import NetworkSearch, check_game
@@ -193,7 +193,7 @@ class AZ(Algorithm):
         """As `Learner.ep_info_buffer`, with the return of seat 0."""
         return self.self_play.episodes.as_deque()
 
-    def as_agent(self, deterministic: bool = True, simulations: int = 0) -> Agent:
+    def as_agent(self, deterministic: bool = True, simulations: int = 0) -> NeuralAgent:
         """The network as an agent: alone, or with a search of so many simulations before every move.
 
         Args:

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
 from ludory.agents.networks.policy import Policy
 from ludory.agents.neural import NeuralAgent
 from ludory.envs import Array, Engine, Game, KernelEngine, Memory, on_host
@@ -130,10 +129,10 @@ class NetworkSearch:
                     leaves,
                     masks,
                 )
-        actions, values = np.empty(count, np.int64), np.empty(count)
+        actions, means = np.empty(count, np.int64), np.empty(count)
         roots = nodes, noise, self._scale, raw, logits, visits, totals
-        tree.run(kernels.finish_rows, count, *tree.kernel_state, *roots, actions, scores, values)
-        return SearchedPositions(actions, scores, values, visits[::nodes])
+        tree.run(kernels.finish_rows, count, *tree.kernel_state, *roots, actions, scores, means)
+        return SearchedPositions(actions, scores, means, visits[::nodes])
 
     @torch.inference_mode()
     def _ask(self, tree: KernelEngine, leaves: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -188,7 +187,7 @@ def check_game(game: Game, name: str) -> None:
         )
 
 
-class NetworkSearchAgent(Agent):
+class NetworkSearchAgent(NeuralAgent):
     """Plays the action that a search with a network prefers; equal games get equal moves.
 
     Args:
@@ -196,14 +195,13 @@ class NetworkSearchAgent(Agent):
         name: shown in tables and replays.
     """
 
-    deterministic = True
-
     def __init__(self, search: NetworkSearch, name: str) -> None:
-        self.search, self.name = search, name
+        super().__init__(search.policy, name)
+        self.search = search
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
-        return self.search.search(engine, on_host(rows)).actions
+        return self.search.search(self._view(engine), on_host(rows)).actions
 
 
 def make(
@@ -217,8 +215,6 @@ def make(
     from ludory.agents.make import make_agent
 
     agent = make_agent(network, game)
-    if isinstance(agent, NetworkSearchAgent):
-        agent = NeuralAgent(agent.search.policy, agent.name)
     if not isinstance(agent, NeuralAgent):
         raise OptionError(f"az searches with a network, and {agent.name} is none; name a trained agent or a file")
     search = NetworkSearch(game, agent.policy, simulations, considered, value_scale)
