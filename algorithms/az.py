@@ -26,7 +26,7 @@ from ludory.envs import Engine, EnvLike, make_engine
 from ludory.errors import OptionError
 
 from .az_config import AZConfig
-from .az_self_play import Positions, SelfPlay
+from .az_self_play import LearntPositions, TreeSelfPlay
 
 
 class AZ(Algorithm):
@@ -83,13 +83,13 @@ class AZ(Algorithm):
                 f"do not fit; take {config.num_envs * self.game.facts.longest_game} or more, or a smaller num_envs"
             )
         self.engine: Engine = make_engine(self.game, config.num_envs, seed=config.seed)
-        self.replay: Positions | None = None
+        self.replay: LearntPositions | None = None
 
     def setup(self) -> None:
         """Make search and optimiser."""
         config = self.config
         self.search = NetworkSearch(self.game, self.policy, config.simulations, config.considered, config.value_scale)
-        self.self_play = SelfPlay(self.engine, self.search)
+        self.self_play = TreeSelfPlay(self.engine, self.search)
         self.optimizer = make_adam(self.policy.parameters(), config.learning_rate)
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
@@ -112,7 +112,7 @@ class AZ(Algorithm):
         )
         return metrics | self._learn(self.replay)
 
-    def _learn(self, replay: Positions) -> dict[str, float]:
+    def _learn(self, replay: LearntPositions) -> dict[str, float]:
         """Gradient steps; returns mean losses."""
         config = self.config
         known = (~replay.results.flatten().isnan()).nonzero().squeeze(1)
@@ -127,11 +127,11 @@ class AZ(Algorithm):
         for _ in range(steps):
             drawn = torch.randint(len(known), (config.batch_size,), generator=self.generator, device=self.device)
             rows = known[drawn.cpu()]
-            sums += self._step(Positions(*(column[rows] for column in columns)))
+            sums += self._step(LearntPositions(*(column[rows] for column in columns)))
         names = "policy_loss", "value_loss", "entropy", "gradient_norm"
         return {f"train/{name}": float(value) for name, value in zip(names, sums / steps, strict=True)}
 
-    def _step(self, batch: Positions) -> Tensor:
+    def _step(self, batch: LearntPositions) -> Tensor:
         """A gradient step on m positions; returns the cross-entropy, the value's error, the entropy of the targets and the gradient's norm."""
         policy, config = self.policy, self.config
         batch = self._renamed(batch)
@@ -154,7 +154,7 @@ class AZ(Algorithm):
         entropy = -torch.special.xlogy(targets, targets).sum(-1).mean()
         return torch.stack([policy_loss, value_loss, entropy, norm]).detach().cpu()
 
-    def _renamed(self, batch: Positions) -> Positions:
+    def _renamed(self, batch: LearntPositions) -> LearntPositions:
         """The positions under a random symmetry of the game."""
         draw = self.game.analysis.symmetry
         if draw is None or not self.config.symmetry_augmentation:
@@ -228,5 +228,5 @@ class AZ(Algorithm):
             return False
         self.engine.load_fields({name: tensor.numpy() for name, tensor in groups["games"].items()})
         self.self_play.restore(groups["self_play"])
-        self.replay = Positions(**groups["replay"]) if groups["replay"] else None
+        self.replay = LearntPositions(**groups["replay"]) if groups["replay"] else None
         return True

@@ -17,7 +17,7 @@ from ludory.algorithms.sampling.step_locals import EpisodeBuffer
 from ludory.envs import Engine
 
 
-class Positions(NamedTuple):
+class LearntPositions(NamedTuple):
     """Positions [T, B] of B games side by side, in the order of their moves; a game that ends is followed by the next one."""
 
     observations: Tensor  # [T, B, bytes] or [T, B, size], of the seat to move
@@ -37,12 +37,12 @@ class Positions(NamedTuple):
             later = self.rewards[t] + torch.where(self.ended[t], 0.0, later)
             self.results[t] = later
 
-    def then(self, newer: Positions, most: int) -> Positions:
+    def then(self, newer: LearntPositions, most: int) -> LearntPositions:
         """These and newer positions, of which at most `most` rows are kept."""
-        return Positions(*(torch.cat([old, new])[-most:] for old, new in zip(self, newer, strict=True)))
+        return LearntPositions(*(torch.cat([old, new])[-most:] for old, new in zip(self, newer, strict=True)))
 
 
-class SelfPlay:
+class TreeSelfPlay:
     """B games in which a search plays both seats.
 
     Args:
@@ -67,7 +67,7 @@ class SelfPlay:
         self.lengths, self.returns = state["lengths"].numpy().copy(), state["returns"].numpy().copy()
         self.started = True
 
-    def play(self, steps: int, generator: torch.Generator, on_step: Callable[[], bool]) -> Positions | None:
+    def play(self, steps: int, generator: torch.Generator, on_step: Callable[[], bool]) -> LearntPositions | None:
         """`steps` moves of every game; None if `on_step`, which is called after each, returned False."""
         engine, facts, rows = self.engine, self.engine.facts, np.arange(self.engine.num_games)
         if not self.started:
@@ -87,7 +87,7 @@ class SelfPlay:
             self._close(rewards, np.flatnonzero(over))
             if not on_step():
                 return None
-        return Positions(*(torch.stack(column) for column in zip(*moves, strict=True)))
+        return LearntPositions(*(torch.stack(column) for column in zip(*moves, strict=True)))
 
     def _close(self, rewards: NDArray[np.float32], done: NDArray[np.int64]) -> None:
         self.returns += rewards

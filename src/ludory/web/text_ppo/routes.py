@@ -22,7 +22,7 @@ SHADES = 4
 """Strengths of the two colours."""
 
 
-class TokenPiece(NamedTuple):
+class ColouredTokens(NamedTuple):
     """Tokens that look alike."""
 
     text: str
@@ -90,11 +90,11 @@ def _shown(episode: SampledEpisode, largest: float) -> dict[str, Any]:
     return episode._asdict() | {"lists": [_pieces(tokens, largest) for tokens in episode.lists]}
 
 
-def _pieces(tokens: tuple[SampledToken, ...], largest: float) -> list[TokenPiece]:
+def _pieces(tokens: tuple[SampledToken, ...], largest: float) -> list[ColouredTokens]:
     """The tokens of a list; those of a prompt are one piece."""
     from ludory.algorithms.text_ppo.watch import SPAN_NAMES
 
-    found: list[TokenPiece] = []
+    found: list[ColouredTokens] = []
     for token in tokens:
         if token.span == 0 and token.advantage is None:
             kind, note = "prompt", ""
@@ -107,7 +107,7 @@ def _pieces(tokens: tuple[SampledToken, ...], largest: float) -> list[TokenPiece
         if found and found[-1].kind == kind == "prompt":
             found[-1] = found[-1]._replace(text=found[-1].text + token.text)
         else:
-            found.append(TokenPiece(token.text, kind, note))
+            found.append(ColouredTokens(token.text, kind, note))
     return found
 
 
