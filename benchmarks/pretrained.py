@@ -110,17 +110,6 @@ _HANABI_LONG = replace(
 )
 
 
-# With self-play by search, a small network and many games teach more in an hour than a large one and few.
-_CONNECT_FOUR_AZ = TunedSettings(
-    game="ConnectFour-v0",
-    baseline="mcts(simulations=1000)",
-    timesteps=4_000_000,
-    cpu_minutes=60,
-    policy="mlp",
-    settings={"num_envs": 256, "n_steps": 16},
-)
-
-
 def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
     return PretrainedRecipe(TunedSettings(game, "random", iterations, 1, {}), "cfr", exact=True)
@@ -170,9 +159,6 @@ RECIPES: dict[str, PretrainedRecipe] = {
         ent_coef=0.03,
         final_ent_coef=0.015,
         symmetry_augmentation=True,
-    ),
-    "connect_four/az": PretrainedRecipe(
-        _CONNECT_FOUR_AZ, "az", also=("mcts(simulations=10000)", "connect_four/ppo"), simulations=100
     ),
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),

@@ -165,9 +165,6 @@ AGENTS = (
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
     _pretrained("connect_four/ppo", "Connect Four: a network trained by self-play"),
-    _pretrained(
-        "connect_four/az", "Connect Four: a search with a network that learnt from its searches (simulations=)"
-    ),
     _pretrained("tic_tac_toe/ppo", "tic-tac-toe: a network trained by self-play"),
     _pretrained("kuhn/cfr", "Kuhn poker: an equilibrium, as a table"),
     _pretrained("leduc/cfr", "Leduc poker: an equilibrium, as a table"),
