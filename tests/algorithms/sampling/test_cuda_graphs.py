@@ -40,7 +40,7 @@ def played(kind: type[Sampler], game: Any, policy: str) -> tuple[list[Any], dict
 
 @pytest.mark.plain
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("make", [lambda: make_game(TINY), lambda: nim(limit=4)], ids=["shared", "own, truncated"])
+@pytest.mark.parametrize("make", [lambda: make_game(TINY), lambda: nim(limit=4)], ids=[TINY, "own, truncated"])
 def test_rollouts_are_those_of_the_sampler(make, policy: str) -> None:
     (expected, kept), (got, kept_here) = (played(kind, make(), policy) for kind in (Sampler, CapturedSampler))
     for (rollout, stats), (here, stats_here) in zip(expected, got, strict=True):
