@@ -52,8 +52,6 @@ class PretrainedRecipe:
     """Options of the games of the score that differ from the training's."""
     draws: bool = False
     """The network draws its actions unless told otherwise: the most probable ones can run in circles."""
-    simulations: int = 0
-    """Of a search with the network before every move, unless told otherwise."""
     exact: bool = False
     """Also compute the exploitability, where a game's tree is small."""
 
@@ -210,14 +208,13 @@ def run(options: PretrainedOptions) -> Result:
     file = weights_file(options.agent, options.out)
     pack(model, file)
     game = make_game(recipe.settings.game, **{**recipe.settings.options, **recipe.scored_in})
-    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None, simulations=recipe.simulations)
+    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None)
     first, *more = (score_with(agent, rival, game, options.games, options.deals) for rival in recipe.rivals)
     card = {
         "agent": options.agent,
         "command": command,
         **_described(file),
         "draws": recipe.draws,
-        "simulations": recipe.simulations,
         "score": first,
         "more_scores": more,
         "exploitability": exploitability(agent, game).exploitability if recipe.exact else None,

@@ -20,9 +20,7 @@ from ludory.errors import OptionError
 from .cards import read_card, weights_file
 
 
-def make(
-    game: Game, agent: str, deterministic: bool | None = None, seed: int = 0, simulations: int | None = None
-) -> Agent:
+def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 0, simulations: int = 0) -> Agent:
     """The agent that ships under an id.
 
     Args:
@@ -31,8 +29,7 @@ def make(
         deterministic: play the most probable action, the lowest id on ties; else draw. None: as the agent was scored, which is the
             most probable action of most networks, and a draw of an equilibrium.
         seed: of the draws.
-        simulations: of a tree search with the network before every move, as `az(AGENT, simulations=)`; 0: the network alone. None: as
-            the agent was scored.
+        simulations: of a tree search with the network before every move, as `az(AGENT, simulations=)`; 0: the network alone.
 
     Raises:
         OptionError: the agent was trained for another game, or for other rules; or a search cannot play it.
@@ -40,8 +37,7 @@ def make(
     card = read_card(agent)
     if card is not None:
         deterministic = False if deterministic is None and card.draws else deterministic
-        simulations = card.simulations if simulations is None else simulations
-    return load_pretrained(game, agent, weights_file(agent), deterministic, seed, simulations or 0)
+    return load_pretrained(game, agent, weights_file(agent), deterministic, seed, simulations)
 
 
 def load_pretrained(
