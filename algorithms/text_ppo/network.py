@@ -209,10 +209,17 @@ def shared_parts(
         return
     # lists of about equal lengths stand side by side, so that all have about as much to do
     order = lists[np.argsort(-batch.lengths[lists], kind="stable")]
-    shares = [list(batch_parts(batch, order[k :: ranks.size], wanted, tokens_at_once, pad)) for k in range(ranks.size)]
-    own = shares[ranks.rank]
-    longest = max(shares, key=len)
-    for number in range(len(longest) if ranks.in_step else len(own)):
+
+    def share(rank: int) -> Iterator[Part]:
+        return batch_parts(batch, order[rank :: ranks.size], wanted, tokens_at_once, pad)
+
+    if not ranks.in_step:
+        for part in share(ranks.rank):
+            yield part, True
+        return
+    shares = [list(share(rank)) for rank in range(ranks.size)]
+    own, longest = shares[ranks.rank], max(shares, key=len)
+    for number in range(len(longest)):
         yield (own[number], True) if number < len(own) else (longest[number], False)
 
 
