@@ -11,9 +11,11 @@ import importlib.util
 import os
 import sys
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
+from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -161,6 +163,13 @@ def nothing_left_open() -> Iterator[None]:
         gc.collect()
     sys.unraisablehook = before
     assert not told
+
+
+@pytest.fixture
+def children() -> Callable[[], list[BaseProcess]]:
+    """The child processes that the test has started and that live; those of earlier tests may wait for a garbage collection."""
+    before = active_children()
+    return lambda: [child for child in active_children() if child not in before]
 
 
 def pytest_configure(config: pytest.Config) -> None:

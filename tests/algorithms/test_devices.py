@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from multiprocessing import active_children
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,12 @@ def test_what_stands_in_the_way_is_said() -> None:
     ids=str,
 )
 def test_two_processes_learn_what_one_learns(
-    algorithm: str, policy: str, game: str, options: dict[str, Any], tmp_path: Path
+    algorithm: str,
+    policy: str,
+    game: str,
+    options: dict[str, Any],
+    tmp_path: Path,
+    children: Callable[[], list[BaseProcess]],
 ) -> None:
     """Weights, optimiser, games and random state, also after the run is saved and goes on in another number of processes."""
 
@@ -133,11 +139,13 @@ def test_two_processes_learn_what_one_learns(
     one = type(both).load(tmp_path / "both.ludory", devices=1)
     one.learn(STEPS, reset_num_timesteps=False)
     assert_same(one, alone)
-    assert not active_children()
+    assert not children()
 
 
 @pytest.mark.slow
-def test_a_callback_may_save_stop_and_fail_and_a_lost_process_is_named(tmp_path: Path) -> None:
+def test_a_callback_may_save_stop_and_fail_and_a_lost_process_is_named(
+    tmp_path: Path, children: Callable[[], list[BaseProcess]]
+) -> None:
     model = PPO("mlp(hidden=(8,))", GAME, devices=2, **SMALL, **PPO_ONLY)
     saved = tmp_path / "saved.ludory"
     model.learn(9 * STEPS, callback=lambda found, _: bool(model.save(saved)) or model.num_timesteps < 2 * STEPS)
@@ -151,11 +159,11 @@ def test_a_callback_may_save_stop_and_fail_and_a_lost_process_is_named(tmp_path:
         model.learn(STEPS, callback=fail)
 
     def kill(found: Any, _: Any) -> bool:
-        for child in active_children():
+        for child in children():
             os.kill(int(child.pid or 0), signal.SIGTERM)
             child.join()
         return True
 
     with pytest.raises(LostWorkerError, match="go on from it, with --resume"):
         model.learn(STEPS, callback=kill)
-    assert not active_children()
+    assert not children()

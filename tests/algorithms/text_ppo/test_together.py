@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from multiprocessing import active_children
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,6 @@ def assert_same(got: TextPPO, expected: TextPPO, atol: float = 1e-5) -> None:
     assert (got.iteration, got.rooms_seen) == (expected.iteration, expected.rooms_seen)
 
 
-def kill_the_others() -> None:
-    for child in active_children():
-        os.kill(int(child.pid or 0), signal.SIGKILL)
-        child.join()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sharding", "options"),
@@ -71,7 +66,7 @@ def kill_the_others() -> None:
     ids=["ddp", "fsdp"],
 )
 def test_two_processes_learn_what_one_learns(
-    written: str, sharding: str, options: dict[str, Any], tmp_path: Path
+    written: str, sharding: str, options: dict[str, Any], tmp_path: Path, children: Callable[[], list[BaseProcess]]
 ) -> None:
     """Also after the run is saved, or one is lost after that, and goes on in one process; any tool reads what was saved."""
     from transformers import AutoModelForCausalLM
@@ -83,7 +78,9 @@ def test_two_processes_learn_what_one_learns(
         if both.num_timesteps == 4 * both.config.episodes:
             both.save(saved)
             if sharding == "fsdp":
-                kill_the_others()
+                for child in children():
+                    os.kill(int(child.pid or 0), signal.SIGKILL)
+                    child.join()
         return True
 
     if sharding == "fsdp":
@@ -92,7 +89,7 @@ def test_two_processes_learn_what_one_learns(
     else:
         both.learn(5 * both.config.episodes, callback=saving)
         assert_same(both, alone)
-    assert not active_children()
+    assert not children()
     again = TextPPO.load(saved, devices=1)
     ids = torch.arange(12)[None] + 3
     plain = AutoModelForCausalLM.from_pretrained(saved)

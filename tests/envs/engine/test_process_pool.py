@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -33,10 +32,10 @@ def played(workers: int) -> list[np.ndarray]:
 
 
 @pytest.mark.slow
-def test_workers_play_the_games_of_this_process():
+def test_workers_play_the_games_of_this_process(children):
     alone, shared = played(0), played(2)
     assert all((mine == theirs).all() for mine, theirs in zip(alone, shared, strict=True))
-    assert not multiprocessing.active_children()
+    assert not children()
 
 
 def broken(action: int, **options) -> ExternalEngine:
@@ -57,12 +56,12 @@ def broken(action: int, **options) -> ExternalEngine:
         (HANG, "worker 0 of 2, with the environments 0..1, did not answer within 0.5 seconds"),
     ],
 )
-def test_a_lost_worker_is_named_with_the_last_actions_of_its_environments(action, words):
+def test_a_lost_worker_is_named_with_the_last_actions_of_its_environments(action, words, children):
     with pytest.raises(WorkerError) as caught:
         broken(action, worker_timeout=0.5 if action == HANG else 60.0)
     assert words in str(caught.value)
     assert f"environment 1, last actions [0, 1, {action}]" in str(caught.value)
-    assert not multiprocessing.active_children()
+    assert not children()
 
 
 @pytest.mark.slow
