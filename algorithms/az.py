@@ -89,7 +89,7 @@ class AZ(Algorithm):
         """Make search and optimiser."""
         config = self.config
         self.search = NetworkSearch(self.game, self.policy, config.simulations, config.considered, config.value_scale)
-        self.self_play = TreeSelfPlay(self.engine, self.search)
+        self.self_play = TreeSelfPlay(self.engine, self.search, config.random_moves)
         self.optimizer = make_adam(self.policy.parameters(), config.learning_rate)
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ludory.algorithms.config import LearnerConfig
-from ludory.limits import NonNegativeFloat, PositiveFloat, PositiveInt
+from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class AZConfig(LearnerConfig):
     """Moves of every game in an iteration."""
     simulations: PositiveInt = 32
     """Simulations of the search before a move."""
+    random_moves: NonNegativeInt = 0
+    """Most random moves before a game of self-play; each game draws how many. They are not learnt from; games that begin alike soon are alike."""
     considered: PositiveInt = 16
     """Most actions that are tried at the root of a search."""
     value_scale: PositiveFloat = 0.5

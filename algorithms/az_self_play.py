@@ -48,10 +48,11 @@ class TreeSelfPlay:
     Args:
         engine: the games.
         search: of the network that learns.
+        random_moves: most moves that are drawn at random before a game begins, and not learnt from.
     """
 
-    def __init__(self, engine: Engine, search: NetworkSearch) -> None:
-        self.engine, self.search = engine, search
+    def __init__(self, engine: Engine, search: NetworkSearch, random_moves: int = 0) -> None:
+        self.engine, self.search, self.random_moves = engine, search, random_moves
         self.started = False
         self.episodes = EpisodeBuffer()
         """The games that ended last: what seat 0 got, and their moves."""
@@ -71,7 +72,7 @@ class TreeSelfPlay:
         """`steps` moves of every game; None if `on_step`, which is called after each, returned False."""
         engine, facts, rows = self.engine, self.engine.facts, np.arange(self.engine.num_games)
         if not self.started:
-            engine.reset()
+            self._begin(rows, generator)
             self.started = True
         moves: list[tuple[Tensor, ...]] = []
         for _ in range(steps):
@@ -84,15 +85,27 @@ class TreeSelfPlay:
             rewards, over = engine.rewards[:, 0], engine.terminated | engine.truncated
             after = torch.from_numpy(rewards), torch.from_numpy(over), torch.full((shape[0],), torch.nan)
             moves.append((*before, torch.from_numpy(found.policies).half(), seats, *after))
-            self._close(rewards, np.flatnonzero(over))
+            self._close(rewards, np.flatnonzero(over), generator)
             if not on_step():
                 return None
         return LearntPositions(*(torch.stack(column) for column in zip(*moves, strict=True)))
 
-    def _close(self, rewards: NDArray[np.float32], done: NDArray[np.int64]) -> None:
+    def _close(self, rewards: NDArray[np.float32], done: NDArray[np.int64], generator: torch.Generator) -> None:
         self.returns += rewards
         self.lengths += 1
         if len(done):
             self.episodes.add(self.returns[done], self.lengths[done])
             self.returns[done], self.lengths[done] = 0, 0
-            self.engine.reset(done)
+            self._begin(done, generator)
+
+    def _begin(self, rows: NDArray[np.int64], generator: torch.Generator) -> None:
+        """Begin new games in `rows`, each with 0 to `random_moves` random moves."""
+        engine = self.engine
+        engine.reset(rows)
+        moves = torch.randint(self.random_moves + 1, (len(rows),), generator=generator, device=generator.device)
+        for move in range(self.random_moves):
+            moving = rows[moves.cpu().numpy() > move]
+            legal = engine.legal()[moving]
+            drawn = torch.rand(legal.shape, generator=generator, device=generator.device).cpu().numpy()
+            engine.step(np.where(legal, drawn, -1.0).argmax(1), moving)
+            engine.reset(moving[engine.over[moving]])

@@ -72,6 +72,7 @@ class AZKeywords(LearnerKeywords, total=False):
     num_envs: int
     n_steps: int
     simulations: int
+    random_moves: int
     considered: int
     value_scale: float
     learning_rate: float

@@ -41,6 +41,15 @@ def test_a_game_that_ends_later_is_settled_later_and_old_rows_leave():
     np.testing.assert_equal(replay.results.numpy()[:, 0], np.array([-1, -1, np.nan], np.float32))
 
 
+def test_games_begin_after_as_many_random_moves_as_are_asked_for():
+    options = SMALL | {"num_envs": 64, "n_steps": 1, "buffer_size": 600}
+    seen = AZ("auto", "TicTacToe-v0", seed=1, random_moves=4, **options).learn(64).replay.observations
+    # two planes of nine cells, packed
+    assert set(np.unpackbits(seen[0].numpy(), axis=1).sum(1)) == set(range(5))
+    # nine moves end the game, so that all begin within it
+    assert AZ("auto", "TicTacToe-v0", seed=1, random_moves=20, **options).learn(256).num_timesteps == 256
+
+
 @pytest.mark.slow
 def test_it_learns_not_to_lose_at_tic_tac_toe():
     options = {"num_envs": 64, "n_steps": 16, "simulations": 16, "batch_size": 256, "buffer_size": 20_000}
