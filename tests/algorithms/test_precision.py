@@ -99,6 +99,7 @@ def test_bits_are_multiplied_as_numbers_in_bfloat16():
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("LUDORY_MEASURE")
     choice._file.cache_clear()
     yield tmp_path / "choices"
     choice._file.cache_clear()
@@ -119,6 +120,12 @@ def test_the_fastest_way_is_measured_once_and_kept(cache):
     assert json.loads(file.read_text())["fastest"] == "quick"
     file.write_text('{"fastest": "slow"}')  # whatever stands there is what all runs of this machine do
     assert fastest("something", ways) == "slow"
+
+
+def test_the_first_way_is_taken_where_nothing_is_to_be_measured(cache, monkeypatch):
+    monkeypatch.setenv("LUDORY_MEASURE", "0")
+    assert fastest("something", {"slow": lambda: pytest.fail("measured"), "quick": lambda: None}) == "slow"
+    assert not list(cache.glob("*.json"))
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", '{"fastest": "gone"}', "\x00"])
