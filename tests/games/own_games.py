@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ludory.envs.make import make_game
 from ludory.plugins import games
 
 LIKE_OTHERS = ("Arena-v0", "Arena3P-v0", "Arena5P-v0", "Arena6P-v0", "Arena7P-v0")
@@ -11,3 +12,26 @@ OWN = [
     for id in games.ids()
     if games.get(id).distribution == "ludory" and id not in LIKE_OTHERS and not id.startswith("Pokemon")
 ]
+
+ONE_OF_EACH = (
+    "HanabiSmall3P-v0",
+    "Arena2P-v0",
+    "FrozenLakeRagen1-v0",
+    "Sudoku4-v0",
+    "TicTacToe-v0",
+    "ConnectFour-v0",
+    "Go9-v0",
+    "KuhnPoker-v0",
+    "LeducPoker-v0",
+    "Texas42-v0",
+    "Texas42Play-v0",
+    "Sokoban-v0",
+    "SokobanGym-v0",
+)
+"""One of the games that have their kernels in common, and differ in their numbers only; the shorter ones."""
+
+
+def has_the_kernels_of_another(id: str) -> bool:
+    """Whether another game, which is in `ONE_OF_EACH`, has the kernels of `id`."""
+    kernels = make_game(id).rules.kernels
+    return id not in ONE_OF_EACH and any(make_game(one).rules.kernels == kernels for one in ONE_OF_EACH)

@@ -17,13 +17,15 @@ from ludory.envs.game import Game
 from ludory.plugins import Entry
 
 GAME = "Arena2P-v0"
+SHORT: dict[str, Any] = {"env": "TicTacToe-v0", "anchors": ("random",)}
+"""Changes of `small_config` for a league whose games end after a few moves."""
 
 
-def teacher_file(folder: Path) -> Path:
+def teacher_file(folder: Path, game: str = GAME) -> Path:
     """An untrained policy as the supervised one."""
-    file = folder / "teacher.ludory"
+    file = folder / f"teacher-{game}.ludory"
     if not file.exists():
-        ludory.make_algorithm("vtrace", env=GAME, policy="mlp(hidden=(16,))", num_envs=2, seed=3).save_policy(file)
+        ludory.make_algorithm("vtrace", env=game, policy="mlp(hidden=(16,))", num_envs=2, seed=3).save_policy(file)
     return file
 
 
@@ -32,7 +34,7 @@ def small_config(folder: Path, **changes: Any) -> LeagueConfig:
     options = {"num_envs": 16, "n_steps": 8, "batch_columns": 16}
     plain: dict[str, Any] = {
         "env": GAME,
-        "teacher": str(teacher_file(folder)),
+        "teacher": str(teacher_file(folder, changes.get("env", GAME))),
         "budget_steps": 6_000,
         "unit": 700,
         "slice_steps": 400,

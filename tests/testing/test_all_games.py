@@ -1,7 +1,4 @@
-"""Every registered game keeps the contract, and the checkers of Gymnasium, Stable-Baselines3 and PettingZoo find nothing in its views.
-
-In one file, so that the kernels of a game are compiled once for both.
-"""
+"""Every registered game keeps the contract, and the checkers of Gymnasium, Stable-Baselines3 and PettingZoo find nothing in its views."""
 
 from __future__ import annotations
 
@@ -12,13 +9,14 @@ from typing import Any
 import gymnasium
 import pettingzoo
 import pytest
-from games.own_games import OWN
+from games.own_games import OWN, has_the_kernels_of_another
 from gymnasium.utils.env_checker import check_env as check_gymnasium
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from stable_baselines3.common.env_checker import check_env as check_sb3
+from support.contract import check_variant
 
 from ludory.envs.make import make_game
-from ludory.testing import check_game
+from ludory.testing import check_game, plain_rules
 
 ODD = {"players": 3, "colors": 3, "ranks": 4, "hand_size": 3, "max_information_tokens": 5, "max_life_tokens": 2}
 SMALLEST = {"colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 0, "max_life_tokens": 1}
@@ -70,7 +68,7 @@ def words(variant: tuple[str, dict[str, Any]]) -> str:
 @pytest.mark.parametrize("variant", slow_but(OF_EACH_KIND, VARIANTS, words), ids=words)
 def test_every_checker_passes(variant: tuple[str, dict[str, Any]]) -> None:
     id, options = variant
-    with warnings.catch_warnings():
+    with plain_rules(), warnings.catch_warnings():
         warnings.simplefilter("error")  # these checkers only warn of many faults
         warnings.filterwarnings("ignore", message=".*is not legal; legal: ")  # they try illegal moves, too
         # SB3 takes planes of a board for a small picture
@@ -80,7 +78,7 @@ def test_every_checker_passes(variant: tuple[str, dict[str, Any]]) -> None:
         check_gymnasium(gymnasium.make(id, **options))
         check_sb3(gymnasium.make(id, **options))
         check_vector(id, options)
-    with warnings.catch_warnings():
+    with plain_rules(), warnings.catch_warnings():
         warnings.simplefilter("error")
         # PettingZoo warns of the dict observations that it asks for itself where actions are masked, of actions of several heads,
         # and of the observation of a seat that is out, which is all zero
@@ -112,13 +110,16 @@ def check_pettingzoo(id: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("id", slow_but(("KuhnPoker-v0",), OWN))
 def test_the_game_keeps_the_contract(id):
-    check_game(make_game(id), games=GAMES.get(id, 24), cuda="skip")
+    game, games = make_game(id), GAMES.get(id, 24)
+    if has_the_kernels_of_another(id):
+        check_variant(game, games)
+    else:
+        check_game(game, games=games, cuda="skip")
 
 
-@pytest.mark.parametrize(
-    "id", slow_but(["KuhnPoker-v0"], ["KuhnPoker-v0", "HanabiTiny2P-v0", "FrozenLakeRagen1-v0", "Sudoku4-v0"])
-)
-def test_it_keeps_it_in_the_cuda_simulator_too(id):
+def test_the_checker_asks_the_cuda_simulator_too():
     remarks = {}
-    check_game(make_game(id), games=4, report=lambda name, ok, message: remarks.update({name: (ok, message)}))
+    check_game(
+        make_game("KuhnPoker-v0"), games=4, report=lambda name, ok, message: remarks.update({name: (ok, message)})
+    )
     assert remarks["CUDA simulator"] == (True, "")

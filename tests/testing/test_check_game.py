@@ -33,17 +33,11 @@ from ludory.testing.properties.batches import states_stay_within_their_bounds
 from ludory.testing.recording import record
 from ludory.testing.trial import Trial
 
-TINY = {"colors": 2, "ranks": 2, "hand_size": 2}
-SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
-
 HONEST = {
-    "high card": HIGH_CARD,
     "sequential, open, truncated": games.nim(players=3, limit=7),
     "simultaneous, two heads": games.matching(),
     "simultaneous, shared reward": games.matching(shared=True),
-    "Hanabi Tiny": make_game(**TINY),
-    "Hanabi Small": make_game(**SMALL),
-    "Hanabi Tiny with beliefs": make_game(**TINY, observation="v0_belief"),
+    "Hanabi Tiny with beliefs": make_game(colors=2, ranks=2, hand_size=2, observation="v0_belief"),
 }
 
 
@@ -55,7 +49,7 @@ HONEST = {
     ],
 )
 def test_honest_games_pass(name):
-    check_game(HONEST[name], games=16, cuda="skip")
+    check_game(HONEST[name], games=16, cuda="skip", compiled=name != "simultaneous, shared reward")
 
 
 @pytest.mark.slow
@@ -612,12 +606,6 @@ def swapped(env, seat):
 # --- CUDA simulator -------------------------------------------------------------------------------------------------------
 
 needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
-
-
-@pytest.mark.slow
-@needs_numba_cuda
-def test_the_cuda_simulator_plays_the_same_games():
-    assert cuda_simulator_agrees(Trial(HIGH_CARD, KernelEngine, 8, 0, "auto")) is None
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 
 import pytest
 from games.elimination import AIM, CUT_STANDOFF, SEATS, STANDOFF, critic, legal, step, used
@@ -17,7 +16,6 @@ from ludory.envs.parts import elimination
 from ludory.errors import ConformanceError, OptionError
 from ludory.testing import check_game
 from ludory.testing.kernels.interpreted_and_compiled import kernels_stay_in_their_row
-from ludory.testing.kernels.simulator import cuda_simulator_agrees
 from ludory.testing.properties.facts import facts_hold_together
 from ludory.testing.properties.outcomes import seats_that_are_out_stay_out
 from ludory.testing.properties.training import the_critic_sees_what_it_should, unused_heads_have_no_effect
@@ -42,12 +40,6 @@ def test_the_honest_game_passes_and_seats_are_out_early(game):
     check_game(game, games=GAMES, report=lambda name, ok, message: remarks.update({name: (ok, message)}), cuda="skip")
     assert all(ok for ok, _ in remarks.values()), remarks
     assert remarks["eliminated seats"] == remarks["used heads"] == remarks["critic"] == (True, "")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
-def test_it_passes_in_the_cuda_simulator():
-    assert cuda_simulator_agrees(trial()) is None
 
 
 @kernel

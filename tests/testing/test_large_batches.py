@@ -9,11 +9,12 @@ from ludory.envs.engine.kernel_engine import LARGE_BATCH, few_steps
 from ludory.envs.make import make_engine, make_game
 from ludory.testing.random_moves import random_moves
 
-LARGE = ("Hanabi2P-v0", "Hanabi5P-v0", "Arena2P-v0", "Texas42-v0", "Sokoban-v0", "Sudoku4-v0", "LeducPoker-v0")
+LARGE = ("Hanabi2P-v0", "Arena2P-v0", "Sokoban-v0", "Sudoku4-v0")
+"""In turn and at once, with bits and with numbers, of one head and of several, with own and shared fields of every number of axes."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", ["TicTacToe-v0", *(pytest.param(id, marks=pytest.mark.slow) for id in LARGE)])
+@pytest.mark.parametrize("id", LARGE)
 def test_large_batches_play_the_games_of_small_ones(id: str) -> None:
     engines = []
     for few in (True, False):

@@ -15,7 +15,7 @@ import numpy as np
 import pettingzoo
 import pytest
 from games.digests import digests
-from games.own_games import OWN
+from games.own_games import ONE_OF_EACH, OWN
 
 from ludory.agents.draws import uniforms
 from ludory.envs.engine.binding import plain_kernels
@@ -42,7 +42,7 @@ for id in sys.argv[1:]:
 
 
 @pytest.mark.parametrize(
-    "ids", [pytest.param(("Hanabi3P-v0", "FrozenLakeRagen1-v0")), pytest.param(tuple(OWN), marks=pytest.mark.slow)]
+    "ids", [("Hanabi3P-v0", "FrozenLakeRagen1-v0"), pytest.param(ONE_OF_EACH, marks=pytest.mark.slow)]
 )
 def test_without_the_compiler_a_process_plays_the_same_games(ids):
     tests = str(Path(__file__).parents[1])

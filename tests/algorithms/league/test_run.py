@@ -7,11 +7,13 @@ import multiprocessing
 import os
 import random
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
-from support.leagues import small_config, started, weights
+from support import leagues
+from support.leagues import SHORT, weights
 
 from ludory.algorithms.league.log.events import FILE, EventLog, LeagueEvent, read_events, standing
 from ludory.algorithms.league.log.state import EVERY, LeagueState, fold, load_state, write_state
@@ -21,6 +23,7 @@ from ludory.errors import CheckpointError, DataError, OptionError, OutputError
 
 pytestmark = pytest.mark.slow
 
+small_config, started = partial(leagues.small_config, **SHORT), partial(leagues.started, **SHORT)
 FOUR = ("main0", "main_exploiter0", "league_exploiter0", "league_exploiter1")
 
 
@@ -140,10 +143,10 @@ def test_killed_five_times_it_ends_as_if_nothing_had_happened(folder: Path, unki
     target = folder / "killed"
     with start_league(small_config(folder), target):
         pass
-    moments = random.Random(1)
+    moments, whole = random.Random(1), (unkilled.folder / FILE).stat().st_size
     context = multiprocessing.get_context("fork")
     for _ in range(5):
-        end = (target / FILE).stat().st_size + moments.randrange(200, 3000)
+        end = (target / FILE).stat().st_size + moments.randrange(whole // 12, whole // 7)
         child = context.Process(target=_run_in_child, args=(target,))
         child.start()
         while child.is_alive() and (target / FILE).stat().st_size < end:
@@ -151,6 +154,7 @@ def test_killed_five_times_it_ends_as_if_nothing_had_happened(folder: Path, unki
         os.kill(child.pid or 0, signal.SIGKILL)
         child.join()
         assert child.exitcode == -signal.SIGKILL, "it must be killed while it runs"
+    assert fold(standing(read_events(target)), 0.99).turn > 2, "what was learnt before is gone on from"
     last = context.Process(target=_run_in_child, args=(target,))
     last.start()
     last.join()
@@ -280,7 +284,7 @@ def test_a_changed_teacher_stops_the_resume(folder: Path) -> None:
 
     with started(folder, "teacher") as league:
         pass
-    other = ludory.make_algorithm("vtrace", env="Arena2P-v0", policy="mlp(hidden=(16,))", num_envs=2, seed=4)
+    other = ludory.make_algorithm("vtrace", env=SHORT["env"], policy="mlp(hidden=(16,))", num_envs=2, seed=4)
     other.save_policy(league.folder / "teacher.ludory")
     with pytest.raises((OptionError, CheckpointError), match="SHA-256"):
         resume_league(league.folder)

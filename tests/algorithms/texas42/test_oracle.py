@@ -393,7 +393,8 @@ def test_a_loss_that_is_no_number_stops_the_run(folder):
 
 def test_the_way_from_labels_to_a_promoted_network(folder, tmp_path, capsys):
     file, kept = tmp_path / "net.ludory", tmp_path / "models"
-    training = ["--policy", SMALL, "--data", str(folder), "--num-epochs", "1", "--out", str(file)]
+    training = ["--policy", SMALL, "--data", str(folder), "--num-epochs", "1", "--eval-games", "4"]
+    training += ["--out", str(file)]
     assert main(["texas42", "train", *training]) == 0
     assert "by tiles played" in capsys.readouterr().out
     assert main(["texas42", "evaluate", str(file), "--data", str(folder), "--json"]) == 0

@@ -23,7 +23,7 @@ PLAYER = "texas42/quick(sample=True, seed=3)"
 
 @pytest.fixture(scope="module")
 def played():
-    return play_examples(0, 40, PLAYER)
+    return play_examples(0, 20, PLAYER)
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +36,15 @@ def test_examples_are_decisions_with_a_choice(played):
     assert (played.number > 1).all()
     assert (played.chosen < played.number).all()
     assert played.features.shape[1:] == (MOST, fast_policy.FEATURES)
-    assert set(np.unique(played.deal)) <= set(range(40))
-    assert len(played.hand) == len(played.decl) == 40
+    assert set(np.unique(played.deal)) <= set(range(20))
+    assert len(played.hand) == len(played.decl) == 20
     beyond = np.arange(MOST) >= played.number[:, None]
     assert (played.features[beyond] == 0).all()
 
 
 @pytest.mark.slow
 def test_examples_of_another_player_are_others(played):
-    other = play_examples(0, 40, "texas42/pimc(worlds=2)")
+    other = play_examples(0, 20, "texas42/pimc(worlds=1)")
     assert (other.hand == played.hand).all()
     assert not np.array_equal(other.chosen, played.chosen)
 
@@ -52,7 +52,7 @@ def test_examples_of_another_player_are_others(played):
 @pytest.mark.slow
 def test_a_fit_tells_better_than_chance_what_is_played():
     """The quick policy draws its tiles, so it cannot be told for sure."""
-    many = play_examples(100, 120, PLAYER)
+    many = play_examples(100, 60, PLAYER)
     found = fit(many, units=16, epochs=30)
     assert found.loss < 0.9 * found.uniform_loss
     assert found.weights.hidden.shape == (16, fast_policy.FEATURES)

@@ -28,7 +28,7 @@ SMALL: dict[str, Any] = {
     "epochs": 1,
     "advantage": "gae",
     "turns": 2,
-    "iterations": 5,
+    "iterations": 3,
     "val_every": 0,
     "collapse_every": 0,
     "device": "cpu",
@@ -61,21 +61,25 @@ def assert_same(got: TextPPO, expected: TextPPO, atol: float = 1e-5) -> None:
     ("sharding", "options"),
     [
         ("ddp", {"val_every": 1, "val_groups": 1, "val_samples": 2}),
-        ("fsdp", {"backend": "hf", "value": "separate", "collapse_every": 4}),
+        ("fsdp", {"backend": "hf", "value": "separate", "collapse_every": 2}),
     ],
     ids=["ddp", "fsdp"],
 )
 def test_two_processes_learn_what_one_learns(
-    written: str, sharding: str, options: dict[str, Any], tmp_path: Path, children: Callable[[], list[BaseProcess]]
+    written: str,
+    sharding: str,
+    options: dict[str, Any],
+    tmp_path: Path,
+    children: Callable[[], list[BaseProcess]],
 ) -> None:
     """Also after the run is saved, or one is lost after that, and goes on in one process; any tool reads what was saved."""
     from transformers import AutoModelForCausalLM
 
-    alone, saved = learnt(written, 5, **options), tmp_path / "saved"
+    alone, saved = learnt(written, 3, **options), tmp_path / "saved"
     both = TextPPO(written, "Sokoban-v0", **SMALL | options, devices=2, sharding=sharding)
 
     def saving(found: Any, _: Any) -> bool:
-        if both.num_timesteps == 4 * both.config.episodes:
+        if both.num_timesteps == 2 * both.config.episodes:
             both.save(saved)
             if sharding == "fsdp":
                 for child in children():
@@ -85,9 +89,9 @@ def test_two_processes_learn_what_one_learns(
 
     if sharding == "fsdp":
         with pytest.raises(LostWorkerError, match="go on from it, with --resume"):
-            both.learn(5 * both.config.episodes, callback=saving)
+            both.learn(3 * both.config.episodes, callback=saving)
     else:
-        both.learn(5 * both.config.episodes, callback=saving)
+        both.learn(3 * both.config.episodes, callback=saving)
         assert_same(both, alone)
     assert not children()
     again = TextPPO.load(saved, devices=1)

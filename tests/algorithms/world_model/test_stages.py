@@ -182,7 +182,7 @@ def test_all_stages_on_two_devices_are_those_on_one(tmp_path, monkeypatch):
             "preset": "tiny",
             "groups": 4,
             "group_size": 2,
-            "iterations": 3,
+            "iterations": 2,
             "minibatches": 2,
             "epochs": 1,
             "max_new_tokens": 8,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from reference.go import Go
+from support.contract import check_variant
 
 from ludory.envs.classic import make_go
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import LudoryError, OptionError
-from ludory.testing import check_game
 
 
 def number(engine: Engine, name: str) -> int:
@@ -74,10 +74,10 @@ def is_legal(engine: Engine, name: str) -> bool:
 @pytest.mark.parametrize(
     ("size", "komi", "games", "pass_rate"),
     [
-        pytest.param(9, 7, 40, 0.01, marks=pytest.mark.slow),
-        pytest.param(7, 6.5, 60, 0.02, marks=pytest.mark.slow),
-        pytest.param(5, 0, 150, 0.03, marks=pytest.mark.slow),
-        pytest.param(3, 2, 150, 0.05, marks=pytest.mark.slow),
+        pytest.param(9, 7, 10, 0.01, marks=pytest.mark.slow),
+        pytest.param(7, 6.5, 20, 0.02, marks=pytest.mark.slow),
+        pytest.param(5, 0, 60, 0.03, marks=pytest.mark.slow),
+        pytest.param(3, 2, 60, 0.05, marks=pytest.mark.slow),
         (2, 1, 100, 0.1),
     ],
 )
@@ -432,4 +432,4 @@ def test_a_damaged_state_is_refused(damage):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 7])
 def test_small_boards_keep_the_contract(size):
-    check_game(make_go(size, 0), games=8, cuda="skip")
+    check_variant(make_go(size, 0), games=8)

@@ -1,4 +1,4 @@
-"""Every CUDA kernel compiles to PTX for sm_90, and those of Connect Four and Kuhn poker for all cards, on a machine without a GPU."""
+"""Every CUDA kernel compiles to PTX for sm_90, and those of Kuhn poker for all cards, on a machine without a GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.cuda.paper_device import PaperDevice
 from support.cuda_transcript import COUNTING
 
 from ludory.agents.agent import KernelAgent
-from ludory.agents.hanabi.bots.agents import make_cheatbot, make_iggi, make_piers, make_smartbot
+from ludory.agents.hanabi.bots.agents import make_cheatbot, make_piers, make_smartbot
 from ludory.agents.make import make_agent
 from ludory.envs.engine import cuda_engine
 from ludory.envs.engine.autoreset import Autoreset
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 HOPPER = (9, 0)
 OTHER_CARDS = ((7, 5), (8, 0), (8, 9), (10, 0))
 """Capabilities of T4, A100, L4 and RTX 40, B200; sm_86 runs what is made for sm_80."""
-HANABI_KERNELS = {
+KERNELS = {
     "reset_rows",
     "first_illegal",
     "clear_rewards",
@@ -136,32 +136,31 @@ def _assert_fast(name: str, ptx: str) -> None:
 
 
 @pytest.mark.slow
-def test_all_kernels_of_connect_four_for_all_cards(engine_on, all_cards):
-    use_everything(engine_on(make_registered("ConnectFour-v0"), all_cards))
-    assert all_cards.names >= {"reset_rows", "step_rows", "turn_rows", "observe_rows", "turn_tiles", "pack_bits"}
-    assert_hopper_code(all_cards)
-
-
-@pytest.mark.slow
-def test_a_turn_of_kuhn_poker_for_all_cards(engine_on, all_cards):
-    """One launch with all rules, of a game with chance and hidden cards."""
-    engine = engine_on(make_registered("KuhnPoker-v0"), PaperDevice())
-    engine._device = all_cards
-    Autoreset(engine)
-    assert all_cards.launches == ["turn_rows"]
+def test_all_kernels_of_kuhn_poker_for_all_cards(engine_on, all_cards):
+    """A game with chance and hidden cards."""
+    use_everything(engine_on(make_registered("KuhnPoker-v0"), all_cards))
+    assert all_cards.names == KERNELS
     assert_hopper_code(all_cards)
 
 
 @pytest.mark.slow
 def test_hanabi(engine_on, ptx_device):
-    use_everything(engine_on(make_game(), ptx_device))
-    assert ptx_device.names == HANABI_KERNELS
+    """The kernel of whole turns holds all rules but that of `redeal`."""
+    engine = engine_on(make_game(), PaperDevice())
+    engine._device = ptx_device
+    Autoreset(engine)
+    engine.redeal(0, seed=1)
+    assert ptx_device.names == {"turn_rows", "redeal_rows", "legal_rows"}
     assert_hopper_code(ptx_device)
 
 
 @pytest.mark.slow
-def test_arrays_that_all_games_share(engine_on, ptx_device):
-    use_everything(engine_on(FOLLOW_THE_LEVEL, ptx_device))
+@pytest.mark.parametrize("make", [nim, matching, lambda: FOLLOW_THE_LEVEL], ids=["no bits", "at once", "shared arrays"])
+def test_a_turn_of_other_kinds_of_games(engine_on, ptx_device, make):
+    engine = engine_on(make(), PaperDevice())
+    engine._device = ptx_device
+    Autoreset(engine)
+    assert ptx_device.launches == ["turn_rows"]
     assert_hopper_code(ptx_device)
 
 
@@ -184,14 +183,7 @@ def test_all_variants_of_hanabi_are_the_same_code(engine_on, id):
     use_everything(engine_on(make_game(), full))
     use_everything(engine_on(make_registered(id), variant))
     assert variant.launched == full.launched
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [nim, matching])
-def test_other_kinds_of_games(engine_on, ptx_device, make):
-    use_everything(engine_on(make(), ptx_device))
-    assert ptx_device.names >= {"reset_rows", "first_illegal", "step_rows", "observe_rows", "legal_rows"}
-    assert_hopper_code(ptx_device)
+    assert full.names == KERNELS
 
 
 @pytest.mark.slow
@@ -202,7 +194,7 @@ def test_used_heads_and_critics_of_a_game_with_elimination(engine_on, ptx_device
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [make_iggi, make_piers, make_smartbot, make_cheatbot])
+@pytest.mark.parametrize("make", [make_piers, make_smartbot, make_cheatbot])
 def test_bots_of_hanabi(engine_on, ptx_device, make):
     game = make_game()
     engine = engine_on(game, PaperDevice())
@@ -259,15 +251,11 @@ def test_styles_of_the_arena(engine_on, ptx_device, style):
 
 @pytest.mark.slow
 def test_texas_42(engine_on, ptx_device):
-    use_everything(engine_on(make_registered("Texas42Play-v0"), ptx_device), turns=False)
-    assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "pack_bits", "redeal_rows", "legal_rows"}
-    assert_hopper_code(ptx_device)
-
-
-@pytest.mark.slow
-def test_the_auction_of_texas_42(engine_on, ptx_device):
     engine = engine_on(make_registered("Texas42-v0"), PaperDevice())
     engine._device = ptx_device
+    engine.reset()
     engine.step(np.zeros(3, np.int64))
-    assert ptx_device.names == {"first_illegal", "step_rows"}
+    engine.observe()
+    engine.redeal(0, seed=1)
+    assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "redeal_rows", "legal_rows"}
     assert_hopper_code(ptx_device)

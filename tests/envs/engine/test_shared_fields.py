@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from games.shared import BANK, FOLLOW_THE_LEVEL, LENGTH, follow_the_level
 
 from ludory.envs.make import make_engine
 from ludory.errors import OptionError, SnapshotError
-from ludory.testing import check_game
+from ludory.testing.kernels.simulator import cuda_simulator_agrees
+from ludory.testing.trial import Trial
 
 
 def test_kernels_read_the_bank_and_no_game_has_a_copy_of_it():
@@ -26,8 +29,9 @@ def test_kernels_read_the_bank_and_no_game_has_a_copy_of_it():
 
 
 @pytest.mark.slow
-def test_the_game_keeps_its_contract_on_every_device():
-    check_game(FOLLOW_THE_LEVEL, games=8)
+@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+def test_the_cuda_simulator_reads_the_bank_too():
+    assert cuda_simulator_agrees(Trial(FOLLOW_THE_LEVEL, make_engine, 8, 0, "auto")) is None
 
 
 def test_a_snapshot_is_refused_by_another_bank(tmp_path):

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from support.contract import check_variant
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_hand, make_match, make_play
@@ -25,7 +26,6 @@ from ludory.envs.texas42.tiles import (
     tiles_of,
 )
 from ludory.errors import OptionError
-from ludory.testing import check_game
 
 EVERYTHING = {"nello": ("high", "suit", "low"), "plunge": 4, "splash": True, "sevens": True}
 BID_30, TWO_MARKS = 1, ONE_MARK + 1
@@ -334,7 +334,7 @@ def test_the_contract_of_a_game_holds_with_every_option(name):
         "match": lambda: make_match(**EVERYTHING, reward="marks", target=2),
         "play": lambda: make_play(observation="transcript", decl=NELLO_LOW, bid=42, bidder=1, reward="make"),
     }[name]()
-    check_game(game, games=8, cuda="skip")
+    check_variant(game, games=2, compiled=False)
 
 
 def test_parsing_tiles():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,15 @@ from ludory.envs.views.pettingzoo_aec import make_aec
 from ludory.envs.views.pettingzoo_parallel import make_parallel
 from ludory.errors import PluginError
 from ludory.plugins import games
+from ludory.testing import plain_rules
 
 TINY = "HanabiTiny2P-v0"
+
+
+@pytest.fixture(autouse=True)
+def _compile_nothing() -> Iterator[None]:
+    with plain_rules():
+        yield
 
 
 @pytest.fixture
