@@ -87,12 +87,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that name a system; in the others all kernels run as plain Python, for the core is not compiled otherwise alone."""
+    """Leave out tests that name a system."""
     kept = [item for item in items if not _names_a_system(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
     items[:] = kept
-    for item in items:
-        item.add_marker("plain")
 
 
 def _names_a_system(item: Any) -> bool:
