@@ -74,10 +74,10 @@ def is_legal(engine: Engine, name: str) -> bool:
 @pytest.mark.parametrize(
     ("size", "komi", "games", "pass_rate"),
     [
-        pytest.param(9, 7, 10, 0.01, marks=pytest.mark.slow),
-        pytest.param(7, 6.5, 20, 0.02, marks=pytest.mark.slow),
-        pytest.param(5, 0, 60, 0.03, marks=pytest.mark.slow),
-        pytest.param(3, 2, 60, 0.05, marks=pytest.mark.slow),
+        pytest.param(9, 7, 40, 0.01, marks=pytest.mark.slow),
+        pytest.param(7, 6.5, 60, 0.02, marks=pytest.mark.slow),
+        pytest.param(5, 0, 150, 0.03, marks=pytest.mark.slow),
+        pytest.param(3, 2, 150, 0.05, marks=pytest.mark.slow),
         (2, 1, 100, 0.1),
     ],
 )
