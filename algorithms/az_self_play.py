@@ -108,4 +108,4 @@ class TreeSelfPlay:
             legal = engine.legal()[moving]
             drawn = torch.rand(legal.shape, generator=generator, device=generator.device).cpu().numpy()
             engine.step(np.where(legal, drawn, -1.0).argmax(1), moving)
-            engine.reset(moving[engine.over[moving]])
+            engine.reset(moving[(engine.terminated | engine.truncated)[moving]])
