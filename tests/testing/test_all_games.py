@@ -9,11 +9,10 @@ from typing import Any
 import gymnasium
 import pettingzoo
 import pytest
-from games.own_games import OWN, has_the_kernels_of_another
+from games.own_games import OWN, check_variant, has_the_kernels_of_another
 from gymnasium.utils.env_checker import check_env as check_gymnasium
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from stable_baselines3.common.env_checker import check_env as check_sb3
-from support.contract import check_variant
 
 from ludory.envs.make import make_game
 from ludory.testing import check_game, plain_rules

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from games.own_games import check_variant
 from reference.go import Go
-from support.contract import check_variant
 
 from ludory.envs.classic import make_go
 from ludory.envs.engine.protocol import Engine

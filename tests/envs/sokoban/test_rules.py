@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from games.own_games import check_variant
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.contract import check_variant
 
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.sokoban import dead

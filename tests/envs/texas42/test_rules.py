@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from support.contract import check_variant
+from games.own_games import check_variant
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_hand, make_match, make_play
