@@ -41,7 +41,7 @@ def options(preset: str, **changes) -> SokobanOptions:
 
 @pytest.mark.slow
 def test_generated_rooms_are_as_hard_as_those_of_the_original():
-    lengths = shortest_moves(draw_rooms(options("simple"), np.arange(2000)))
+    lengths = shortest_moves(draw_rooms(options("simple"), np.arange(4000)))
     shares = [100 * (lengths == k).mean() for k in range(1, 11)] + [100 * (lengths > 10).mean()]
     assert (lengths != UNSOLVED).all()
     assert np.abs(np.subtract(shares, SHARES)).max() < 2

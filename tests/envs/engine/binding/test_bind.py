@@ -289,8 +289,9 @@ def test_a_cache_folder_that_somebody_else_may_have_chosen_is_not_used(tmp_path,
 
 @pytest.mark.slow
 def test_the_bound_file_is_shown_on_demand(play, tmp_path, monkeypatch):
+    play(GAME)
     monkeypatch.setenv("LUDORY_SHOW_BOUND", "1")
     *_, notice = play(GAME)
     (bound,) = (tmp_path / "cache" / "kernels").glob("batch_cpu_*.py")
-    assert notice.startswith(f"ludory: bound file: {bound}\n")
+    assert notice == f"ludory: bound file: {bound}\n"
     assert "from prize_game import step as step" in bound.read_text()
