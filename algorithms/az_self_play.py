@@ -102,10 +102,13 @@ class TreeSelfPlay:
         """Begin new games in `rows`, each with 0 to `random_moves` random moves."""
         engine = self.engine
         engine.reset(rows)
-        moves = torch.randint(self.random_moves + 1, (len(rows),), generator=generator, device=generator.device)
+        if not self.random_moves:
+            return
+        drawn = torch.randint(self.random_moves + 1, (len(rows),), generator=generator, device=generator.device)
+        moves = drawn.cpu().numpy()
         for move in range(self.random_moves):
-            moving = rows[moves.cpu().numpy() > move]
+            moving = rows[moves > move]
             legal = engine.legal()[moving]
-            drawn = torch.rand(legal.shape, generator=generator, device=generator.device).cpu().numpy()
-            engine.step(np.where(legal, drawn, -1.0).argmax(1), moving)
+            ranks = torch.rand(legal.shape, generator=generator, device=generator.device).cpu().numpy()
+            engine.step(np.where(legal, ranks, -1.0).argmax(1), moving)
             engine.reset(moving[(engine.terminated | engine.truncated)[moving]])
