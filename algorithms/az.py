@@ -135,9 +135,9 @@ class AZ(Algorithm):
         """A gradient step on m positions; returns the cross-entropy, the value's error, the entropy of the targets and the gradient's norm."""
         policy, config = self.policy, self.config
         batch = self._renamed(batch)
+        results = batch.results.lerp(batch.values, config.searched_value)
         observations, masks, targets, seats, results = (
-            part.to(self.device)
-            for part in (batch.observations, batch.masks, batch.policies, batch.seats, batch.results)
+            part.to(self.device) for part in (batch.observations, batch.masks, batch.policies, batch.seats, results)
         )
         with precise(self.device, config.precision):
             output = policy(observations, None, seats.long() if policy.uses_seat else None)
@@ -228,5 +228,8 @@ class AZ(Algorithm):
             return False
         self.engine.load_fields({name: tensor.numpy() for name, tensor in groups["games"].items()})
         self.self_play.restore(groups["self_play"])
-        self.replay = LearntPositions(**groups["replay"]) if groups["replay"] else None
+        # a replay of an earlier version lacks values, and begins anew
+        self.replay = (
+            LearntPositions(**groups["replay"]) if set(groups["replay"]) == set(LearntPositions._fields) else None
+        )
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ludory.algorithms.config import LearnerConfig
-from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from ludory.limits import Fraction, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class AZConfig(LearnerConfig):
     """Positions in the replay; the oldest leave it."""
     vf_coef: NonNegativeFloat = 1.0
     """Weight of the value loss."""
+    searched_value: Fraction = 0.0
+    """Weight of the search's value beside the result of the game in what the value learns; the result is without bias, the search's value varies less."""
     weight_decay: NonNegativeFloat = 1e-4
     """Weight of half the squared weights in the loss."""
     max_grad_norm: PositiveFloat = 1.0

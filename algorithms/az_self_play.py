@@ -23,6 +23,7 @@ class LearntPositions(NamedTuple):
     observations: Tensor  # [T, B, bytes] or [T, B, size], of the seat to move
     masks: Tensor  # [T, B, ceil(A / 8)] uint8
     policies: Tensor  # [T, B, A] float16, the search's improved policy
+    values: Tensor  # [T, B] float32, of seat 0 by the search
     seats: Tensor  # [T, B] int8, to move
     rewards: Tensor  # [T, B] float32, of seat 0 for the move
     ended: Tensor  # [T, B] bool, the move ended the game
@@ -84,7 +85,8 @@ class TreeSelfPlay:
             engine.step(found.actions)
             rewards, over = engine.rewards[:, 0], engine.terminated | engine.truncated
             after = torch.from_numpy(rewards), torch.from_numpy(over), torch.full((shape[0],), torch.nan)
-            moves.append((*before, torch.from_numpy(found.policies).half(), seats, *after))
+            values = torch.where(seats == 0, 1.0, -1.0) * torch.from_numpy(found.values).float()
+            moves.append((*before, torch.from_numpy(found.policies).half(), values, seats, *after))
             self._close(rewards, np.flatnonzero(over), generator)
             if not on_step():
                 return None

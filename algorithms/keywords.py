@@ -81,6 +81,7 @@ class AZKeywords(LearnerKeywords, total=False):
     n_epochs: int
     buffer_size: int
     vf_coef: float
+    searched_value: float
     weight_decay: float
     max_grad_norm: float
     symmetry_augmentation: bool

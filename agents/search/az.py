@@ -26,7 +26,7 @@ class SearchedPositions(NamedTuple):
     policies: NDArray[np.float64]
     """The improved policy, 0 for illegal actions."""
     values: NDArray[np.float64]
-    """Mean return of the simulations, and of the network at the root."""
+    """Mean return of the improved policy; the result where it is certain."""
     counts: NDArray[np.int32]
     """Simulations that began with an action, (m, A)."""
 
@@ -101,6 +101,7 @@ class NetworkSearch:
         children, visits = np.full(shape, -1, np.int32), np.zeros(shape, np.int32)
         logits, totals = np.empty(shape, np.float32), np.zeros(shape)
         seats, gains, raw = np.empty(len(children), np.int8), np.zeros(len(children)), np.empty(len(children))
+        proven = np.zeros(len(children), np.bool_)
         path, played = np.empty((count, nodes), np.int64), np.empty((count, nodes), np.int64)
         used, lengths, leaves = np.ones(count, np.int64), np.zeros(count, np.int64), np.arange(count) * nodes
         seats[leaves], masks = tree.to_move[leaves], tree.legal()[leaves]
@@ -110,27 +111,25 @@ class NetworkSearch:
             limits = facts.min_return, facts.max_return
             nets = leaves, masks, found, values, *map(float, limits)
             walks = path, played, lengths
-            tree.run(
-                kernels.absorb_rows, count, *tree.kernel_state, *nets, seats, gains, raw, logits, visits, totals, *walks
-            )
+            known = children, seats, gains, raw, proven, logits, visits, totals
+            tree.run(kernels.absorb_rows, count, *tree.kernel_state, *nets, *known, *walks)
             if number < self.simulations:
-                known = children, seats, gains, raw, logits, visits, totals, used, scores
+                asked = self._schedule, number, noise, self._scale
                 tree.run(
                     kernels.descend_rows,
                     count,
                     *tree.kernel_state,
                     records,
-                    self._schedule,
-                    number,
-                    noise,
-                    self._scale,
+                    *asked,
                     *known,
+                    used,
+                    scores,
                     *walks,
                     leaves,
                     masks,
                 )
         actions, means = np.empty(count, np.int64), np.empty(count)
-        roots = nodes, noise, self._scale, raw, logits, visits, totals
+        roots = nodes, noise, self._scale, *known
         tree.run(kernels.finish_rows, count, *tree.kernel_state, *roots, actions, scores, means)
         return SearchedPositions(actions, scores, means, visits[::nodes])
 

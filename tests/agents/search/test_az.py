@@ -35,37 +35,57 @@ def moves(board: tuple[int, ...], mover: int):
     return [(s, (*board[:s], mover + 1, *board[s + 1 :])) for s in range(9) if board[s] == 0]
 
 
-def positions_with_one_winning_move():
-    """Boards and movers of reachable positions, and the only move that wins."""
+def reachable():
+    """Boards and movers of positions that are not over, in a fixed order."""
     found, layer = [], {((0,) * 9, 0)}
     while layer:
-        following = set()
-        for board, mover in layer:
-            if abs(worth(board, mover)) == 1 and not moves(board, mover):
-                continue
-            if any(all(board[square] == 2 - mover for square in line) for line in LINES):
-                continue
-            winning = [square for square, after in moves(board, mover) if worth(after, 1 - mover) == -1]
-            if len(winning) == 1:
-                found.append((board, mover, winning[0]))
-            following |= {(after, 1 - mover) for _, after in moves(board, mover)}
-        layer = following
+        going_on = [
+            (board, mover)
+            for board, mover in sorted(layer)
+            if moves(board, mover) and not any(all(board[square] == 2 - mover for square in line) for line in LINES)
+        ]
+        found += going_on
+        layer = {(after, 1 - mover) for board, mover in going_on for _, after in moves(board, mover)}
     return found
+
+
+def winning_moves(board: tuple[int, ...], mover: int):
+    return [square for square, after in moves(board, mover) if worth(after, 1 - mover) == -1]
+
+
+def engine_at(positions):
+    engine = make_engine("TicTacToe-v0", len(positions), seed=1)
+    engine.reset()
+    fields = {name: np.copy(values) for name, values in engine.fields().items()}
+    boards, movers = map(np.array, zip(*positions, strict=True))
+    fields["board"][:], fields["to_move"][:] = boards, movers
+    engine.load_fields(fields)
+    return engine
 
 
 @pytest.mark.slow
 def test_it_finds_single_winning_moves_of_tic_tac_toe_without_having_learnt():
-    boards, movers, winning = map(np.array, zip(*positions_with_one_winning_move()[::5], strict=True))
-    assert len(boards) > 300
-    engine = make_engine("TicTacToe-v0", len(boards), seed=1)
-    engine.reset()
-    fields = {name: np.copy(values) for name, values in engine.fields().items()}
-    fields["board"][:], fields["to_move"][:] = boards, movers
-    engine.load_fields(fields)
+    positions = [position for position in reachable() if len(winning_moves(*position)) == 1][::5]
+    assert len(positions) > 300
+    engine = engine_at(positions)
     search = NetworkSearch(engine.game, network(engine.game), 2000, value_scale=0.1)
-    found = search.search(engine, np.arange(len(boards)))
-    assert (found.actions == winning).all()
+    found = search.search(engine, np.arange(len(positions)))
+    assert found.actions.tolist() == [winning_moves(*position)[0] for position in positions]
     assert (found.counts.sum(axis=1) == 2000).all()
+
+
+def test_late_positions_are_solved():
+    positions = [(board, mover) for board, mover in reachable() if board.count(0) <= 4][::4]
+    assert {worth(*position) for position in positions} == {-1, 0, 1}
+    engine = engine_at(positions)
+    noise = np.random.default_rng(1).gumbel(size=(len(positions), 9))
+    # the values of a network that has learnt nothing count little beside its logits
+    found = NetworkSearch(engine.game, network(engine.game), 300).search(engine, np.arange(len(positions)), noise)
+    assert found.values.tolist() == [worth(*position) for position in positions]
+    reached = [dict(moves(*position))[action] for position, action in zip(positions, found.actions, strict=True)]
+    assert [-worth(after, 1 - mover) for after, (_, mover) in zip(reached, positions, strict=True)] == [
+        worth(*position) for position in positions
+    ]
 
 
 def test_the_first_simulation_and_the_target_are_those_of_the_paper():
@@ -90,7 +110,7 @@ def test_the_first_simulation_and_the_target_are_those_of_the_paper():
     assert found.actions.tolist() == [best]
     assert found.counts[0].tolist() == [int(a == best) for a in range(9)]
     np.testing.assert_allclose(found.policies[0], expected / expected.sum(), rtol=1e-5)
-    np.testing.assert_allclose(found.values[0], (value + q) / 2, rtol=1e-5)
+    np.testing.assert_allclose(found.values[0], found.policies[0] @ completed, rtol=1e-5)
 
 
 def test_sequential_halving_spends_all_simulations_on_fewer_and_fewer_actions():

@@ -20,7 +20,7 @@ def positions(rewards, ended):
     empty = torch.zeros(*rows.shape, 1)
     missing = torch.full_like(rows, torch.nan)
     return LearntPositions(
-        empty, empty, empty, torch.zeros(rows.shape), rows, torch.tensor(ended, dtype=torch.bool), missing
+        empty, empty, empty, rows, torch.zeros(rows.shape), rows, torch.tensor(ended, dtype=torch.bool), missing
     )
 
 
@@ -48,6 +48,24 @@ def test_games_begin_after_as_many_random_moves_as_are_asked_for():
     assert set(np.unpackbits(seen[0].numpy(), axis=1).sum(1)) == set(range(5))
     # nine moves end the game, so that all begin within it
     assert AZ("auto", "TicTacToe-v0", seed=1, random_moves=20, **options).learn(256).num_timesteps == 256
+
+
+def test_the_search_knows_the_result_of_moves_that_win():
+    replay = AZ("auto", "TicTacToe-v0", seed=1, **SMALL | {"simulations": 16}).learn(256).replay
+    won = replay.ended & (replay.rewards != 0)
+    assert won.sum() > 10
+    assert torch.equal(replay.values[won], replay.results[won])
+    assert set(replay.seats[won].tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize(("weight", "loss"), [(0.0, 1.0), (0.5, 0.25), (1.0, 0.0)])
+def test_the_value_learns_the_result_mixed_with_what_the_search_found(weight, loss):
+    model = AZ("auto", "TicTacToe-v0", seed=1, searched_value=weight, **SMALL).learn(64)
+    for parameter in model.policy.parameters():
+        torch.nn.init.zeros_(parameter)
+    row = LearntPositions(*(column[:1, 0] for column in model.replay))
+    row = row._replace(seats=torch.tensor([1]), results=torch.ones(1), values=torch.zeros(1))
+    assert model._step(row)[1].item() == pytest.approx(loss)
 
 
 @pytest.mark.slow
