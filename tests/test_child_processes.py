@@ -23,6 +23,7 @@ def test_interrupts_are_the_parents_also_while_a_child_starts() -> None:
     """Ctrl+C at a terminal goes to all processes, and Python takes long to start."""
     here, there = Pipe(duplex=False)
     process = start_child(say, there)
+    there.close()  # if the child dies, that ends the wait
     os.kill(process.pid or 0, signal.SIGINT)
     assert here.recv() == "here"
     process.join()

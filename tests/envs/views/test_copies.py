@@ -111,6 +111,7 @@ def test_an_environment_is_handed_to_a_spawned_process():
     here, there = context.Pipe()
     child = context.Process(target=_first_observation, args=(env, there))
     child.start()
+    there.close()  # if the child dies, that ends the wait
     assert (here.recv() == env.reset(seed=3)[0]).all()
     child.join()
 
