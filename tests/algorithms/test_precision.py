@@ -15,6 +15,7 @@ from ludory.agents.networks.policy import OutputLinear
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.ppo.torch_update import TorchUpdate
 from ludory.algorithms.running import threads
+from ludory.errors import OptionError
 
 TINY = "HanabiTiny2P-v0"
 SMALL = {"num_envs": 32, "n_steps": 4, "batch_size": 64, "hidden": (16,), "seed": 3, "compiled": False}
@@ -126,6 +127,12 @@ def test_the_first_way_is_taken_where_nothing_is_to_be_measured(cache, monkeypat
     monkeypatch.setenv("LUDORY_MEASURE", "0")
     assert fastest("something", {"slow": lambda: pytest.fail("measured"), "quick": lambda: None}) == "slow"
     assert not list(cache.glob("*.json"))
+
+
+def test_a_wish_that_is_none_is_refused(cache, monkeypatch):
+    monkeypatch.setenv("LUDORY_MEASURE", "no")
+    with pytest.raises(OptionError, match="LUDORY_MEASURE='no': set it to 0 or 1, or unset it"):
+        fastest("something", {"one": lambda: None})
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", '{"fastest": "gone"}', "\x00"])

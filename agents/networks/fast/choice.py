@@ -17,6 +17,7 @@ from llvmlite import binding
 from ludory.atomic import atomic_file
 from ludory.cache_folder import cache_directory
 from ludory.envs.engine.parallel import thread_count
+from ludory.errors import OptionError
 
 ROUNDS = 3
 ROWS = 8192
@@ -33,8 +34,14 @@ def fastest(subject: str, ways: Mapping[str, Callable[[], object]]) -> str:
     Args:
         subject: what is computed, with all sizes that matter.
         ways: called without arguments, a few times each; results are thrown away.
+
+    Raises:
+        OptionError: `LUDORY_MEASURE` is neither 0 nor 1.
     """
-    if os.environ.get("LUDORY_MEASURE") == "0":
+    measure = os.environ.get("LUDORY_MEASURE") or "1"
+    if measure not in ("0", "1"):
+        raise OptionError(f"LUDORY_MEASURE={measure!r}: set it to 0 or 1, or unset it")
+    if measure == "0":
         return next(iter(ways))
     where = (
         f"{binding.get_host_cpu_name()}, {os.cpu_count()} cores, {thread_count()} threads, torch {torch.__version__}"
