@@ -204,7 +204,7 @@ def _is_damaged_row(line: str, inside: bool) -> bool:
     symbols = "#@+$*.-_" + ("|0123456789" if "|" in line else "")
     if _REMARK.match(line) or _TITLE.match(line) or 2 * sum(map(line.count, symbols)) <= len("".join(line.split())):
         return False
-    within = line.strip(" \t0123456789-_|")
+    within = line.strip(" \t0123456789-_|()")
     return inside or (len(within) > 2 and within[0] == within[-1] == "#")
 
 
@@ -235,7 +235,8 @@ def _titles(texts: list[list[str]]) -> list[str]:
             apart, apart_below = 0 <= empty[0] < at, empty[-1] > at
             to_next = apart if apart != apart_below else before
             if gap < count and (gap == 0 or to_next):
-                above[gap] = title
+                # it is that of several levels if the next has one right above it
+                above[gap] = "" if apart_below and plain[gap] and lines[-1] else title
             elif gap > 0:
                 below[gap - 1] = below[gap - 1] or title
     return [next(filter(None, names), "") for names in zip(below, above, plain, strict=True)]
