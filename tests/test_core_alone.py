@@ -44,7 +44,19 @@ def ludory(run: Run, *arguments: str) -> str:
 
 @pytest.mark.slow
 def test_the_tests_of_the_core_pass_without_any_system(run: Run) -> None:
-    options = ("tests", "-q", "-n", "2", "-p", "no:cacheprovider", "-p", "core_alone", "-m", "not slow")
+    options = (
+        "tests",
+        "-q",
+        "-n",
+        "2",
+        "--assert=plain",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "core_alone",
+        "-m",
+        "not slow",
+    )
     done = run("-m", "pytest", *options)
     assert done.returncode == 0, done.stdout[-10_000:]
     passed = re.search(r"(\d+) passed", done.stdout)
