@@ -240,6 +240,11 @@ NETWORKS = (
         "domino", f"{_TEXAS_42_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"
     ),
     Entry(
+        "domino_mlp",
+        f"{_TEXAS_42_NETWORKS}domino_mlp:DominoMlp",
+        "Texas 42: hidden layers over which tile follows and beats which; for texas42_oracle",
+    ),
+    Entry(
         "transcript",
         f"{_TEXAS_42_NETWORKS}transcript:TranscriptTransformer",
         "Texas 42: attention over what a seat has seen",

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from ludory.agents import Policy, check_encoder
-from ludory.agents.texas42.play.tokens import OF_MOVER, SIZES, VERSIONS
+from ludory.agents import check_encoder
+from ludory.agents.texas42.play.tokens import SIZES, VERSIONS
 from ludory.envs import GameFacts
 from ludory.errors import OptionError
+
+from .open_hands import OpenHandNetwork, OpenValues
 
 WIDE = (0, 1, 4, 9, 10)
 """Features with many values, which get twice the embedding width."""
 
 
-class OpenValues(NamedTuple):
-    """The network's output for n states."""
-
-    q: Tensor
-    """(n, 7) by the mover's local index: points still to be won, own minus other side's; or logits, if trained as a policy."""
-    value: Tensor
-    """(n,) points still to be won / 42, from the mover's side."""
-
-
-class DominoTransformer(Policy):
+class DominoTransformer(OpenHandNetwork):
     """An encoder over tokens (`agents/texas42/play/tokens.py`) without positions: tiles of a hand may stand in any order.
 
     An embedding for every feature, a linear layer, post-norm transformer layers; q is read at the mover's seven tiles, the value at the context.
@@ -37,7 +30,6 @@ class DominoTransformer(Policy):
     """
 
     id: ClassVar[str] = "domino"
-    trained_by: ClassVar[str | None] = "texas42_oracle-v1"
 
     def __init__(
         self,
@@ -61,26 +53,11 @@ class DominoTransformer(Policy):
         self.encoder = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
         self.q_head, self.value_head = nn.Linear(width, 1), nn.Linear(width, 1)
 
-    @property
-    def num_parameters(self) -> int:
-        """Number of trainable parameters."""
-        return sum(part.numel() for part in self.parameters())
-
     def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenValues:  # type: ignore[override]
-        """Values of n states.
-
-        Args:
-            tokens: (n, 32, 12) integers.
-            mask: (n, 32) bool, which tokens count.
-            player: (n,) int64, the mover; only for tokens of version 1.
-
-        Raises:
-            OptionError: the tokens are of the other version, or those of version 1 come without the mover.
-        """
+        """As `OpenHandNetwork.forward`."""
         if self.tokens_version == 1 and player is None:
             raise OptionError("tokens of version 1 need the mover: network(tokens, mask, player)")
-        if not torch.compiler.is_compiling() and not torch.onnx.is_in_onnx_export():
-            self._check_version(tokens, player)
+        self.check_version(tokens, player)
         ids = tokens.long()
         x = torch.cat([embedding(ids[..., k]) for k, embedding in enumerate(self.embeddings)], -1)
         x = self.encoder(self.project(x), src_key_padding_mask=~mask)  # (n, 32, width)
@@ -92,19 +69,3 @@ class DominoTransformer(Policy):
         else:
             q = scores[:, 1:8]
         return OpenValues(q, self.value_head(x[:, 0]).squeeze(-1))
-
-    def _check_version(self, tokens: Tensor, player: Tensor | None) -> None:
-        """Refuse tokens in which the mover's tiles are not where this network reads its answers.
-
-        Tokens of both versions have one shape, so that the wrong ones would be answered with wrong values.
-        """
-        rows = torch.arange(len(tokens), device=tokens.device)
-        first = 1 if self.tokens_version == 2 or player is None else 1 + 7 * player
-        if bool((tokens[rows, first, OF_MOVER] == 1).all()):
-            return
-        mine, other = self.tokens_version, 3 - self.tokens_version
-        raise OptionError(
-            f"this network reads tokens of version {mine}, these are others, as those of version {other} are; write some with "
-            f"`ludory texas42 tokenise --tokens {mine}` (tokenise(..., version={mine})), or train a network of version {other}: "
-            f'`ludory texas42 train --policy "domino(tokens={other})"`'
-        )

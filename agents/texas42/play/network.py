@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.networks.domino import DominoTransformer
+from ludory.agents.texas42.networks.open_hands import OpenHandNetwork
 from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
 from ludory.envs import Game, State
 from ludory.envs.texas42.worlds import Worlds
@@ -41,7 +41,7 @@ class NetworkAgent(PimcAgent):
     def __init__(
         self,
         game: Game,
-        network: DominoTransformer,
+        network: OpenHandNetwork,
         name: str,
         worlds: int = 10,
         open_hands: bool = False,

@@ -15,7 +15,7 @@ LossMode = Literal["qvalue", "policy"]
 
 @dataclass(frozen=True, slots=True)
 class Texas42OracleConfig(SupervisedConfig):
-    """Learning from the oracle of Texas 42; `dataset` is a folder of labels or shards with train/ and val/ in it."""
+    """Learning from the oracle of Texas 42; `dataset` is a folder of labels or shards with train/ and val/ in it, none: new states in every epoch."""
 
     absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
@@ -41,6 +41,10 @@ class Texas42OracleConfig(SupervisedConfig):
     """policy: points by which the soft target is divided."""
     value_coef: NonNegativeFloat = 0.5
     """Weight of the squared error of the value / 42."""
+    fresh_states: PositiveInt = 200_000
+    """Without a dataset, states of an epoch: of deals that are drawn, played at random and solved for it, no deal twice."""
+    fresh_deals: PositiveInt = 300
+    """Without a dataset, deals of whose states the scores are."""
     per_decision: PositiveInt = 2000
     """Of a shard, states learnt from for each number of tiles played."""
     sampler_seed: int = 0

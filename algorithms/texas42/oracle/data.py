@@ -40,6 +40,8 @@ class OracleData(NamedTuple):
     """(n, 7), -128 where a tile may not be played."""
     left_out: int = 0
     """States without a choice that the files have besides."""
+    drawn: bool = False
+    """The states were drawn as often as they are to count; else every number of tiles played counts the same."""
 
     @property
     def decision(self) -> NDArray[np.int64]:
@@ -48,7 +50,9 @@ class OracleData(NamedTuple):
         return 28 - held
 
     def weights(self) -> NDArray[np.float32]:
-        """(n,) of mean 1, with the same sum for every decision that occurs."""
+        """(n,) of mean 1, with the same sum for every decision that occurs, unless the states were drawn as often as they are to count."""
+        if self.drawn:
+            return np.ones(len(self.state), np.float32)
         decision = self.decision
         counts = np.bincount(decision, minlength=28)
         each = len(decision) / np.maximum(counts, 1) / max(int((counts > 0).sum()), 1)

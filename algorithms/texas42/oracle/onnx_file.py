@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludory.agents.texas42.networks.domino import DominoTransformer
+from ludory.agents.texas42.networks.open_hands import OpenHandNetwork
 from ludory.agents.texas42.play.tokens import Tokens, tokenise
 from ludory.algorithms.texas42.data.labels import play_and_label
 from ludory.atomic import atomic_file
@@ -53,7 +53,7 @@ class Compared(NamedTuple):
 class _Plain(nn.Module):
     """The network with a tuple as its answer."""
 
-    def __init__(self, network: DominoTransformer) -> None:
+    def __init__(self, network: OpenHandNetwork) -> None:
         super().__init__()
         self.network = network
 
@@ -108,7 +108,7 @@ def export_onnx(model: Texas42Oracle, file: str | Path) -> Compared:
     return found
 
 
-def compare(file: str | Path, network: DominoTransformer, states: Tokens) -> Compared:
+def compare(file: str | Path, network: OpenHandNetwork, states: Tokens) -> Compared:
     """Ask onnxruntime and PyTorch for the same states: one by one, in a batch of 257, and all at once.
 
     Raises:
@@ -152,7 +152,7 @@ def sample_states(number: int, tokens_version: int) -> Tokens:
     return tokenise(labels.deal[rows], decl, labels.state[rows], tokens_version)
 
 
-def _inputs(network: DominoTransformer, states: Tokens) -> dict[str, NDArray[Any]]:
+def _inputs(network: OpenHandNetwork, states: Tokens) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {"tokens": states.tokens.astype(np.int64), "mask": states.mask}
     return found | ({"player": states.player} if network.tokens_version == 1 else {})
 

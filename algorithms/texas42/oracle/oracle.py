@@ -15,10 +15,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ludory.agents import NeuralAgent, PolicySpec
-from ludory.agents.texas42.networks.domino import DominoTransformer
+from ludory.agents.texas42.networks.open_hands import OpenHandNetwork
 from ludory.agents.texas42.play.network import NetworkAgent
 from ludory.algorithms import Course, SupervisedAlgorithm, SupervisedModule
 from ludory.algorithms.offline.batches import own_share
+from ludory.algorithms.texas42.data.fresh import fresh_states, states_of_deals
 from ludory.envs import EnvLike, Game
 from ludory.errors import OptionError
 
@@ -29,16 +30,16 @@ from .tally import PLAYERS, ROWS, OracleTally, added, epoch_table, no_tally, sco
 
 
 class OracleModule(SupervisedModule):
-    """Trains `policy` on `training` from the position of `course`, and validates after each epoch."""
+    """Trains `policy` on `training`, or on new states in every epoch, from the position of `course`, and validates after each epoch."""
 
-    policy: DominoTransformer
+    policy: OpenHandNetwork
 
     def __init__(
         self,
-        policy: DominoTransformer,
+        policy: OpenHandNetwork,
         optimizer: Optimizer,
         config: Texas42OracleConfig,
-        training: OracleData,
+        training: OracleData | None,
         validation: OracleData,
         course: Course,
     ) -> None:
@@ -48,8 +49,11 @@ class OracleModule(SupervisedModule):
     def training_batches(self) -> Iterator[OracleBatch]:
         """The rest of the current epoch."""
         config, position = self._config, self._course.position
+        data = self._training
+        if data is None:
+            data = fresh_states(config.fresh_states, (config.seed, position.epoch))
         batches = shuffled_batches(
-            self._training,
+            data,
             config.batch_size,
             self.policy.tokens_version,
             config.seed,
@@ -117,6 +121,8 @@ class OracleModule(SupervisedModule):
 
 
 GAME = "Texas42Play-v0"
+SCORED = 1 << 32
+"""In the seed of fresh states that scores are of, in place of an epoch."""
 
 
 class Texas42Oracle(SupervisedAlgorithm):
@@ -128,13 +134,13 @@ class Texas42Oracle(SupervisedAlgorithm):
     id = "texas42_oracle-v1"
     config_class: ClassVar[type[Texas42OracleConfig]] = Texas42OracleConfig
     config: Texas42OracleConfig
-    policy: DominoTransformer
+    policy: OpenHandNetwork
 
     def __init__(self, policy: str | PolicySpec = "auto", env: EnvLike = GAME, **config: Any) -> None:
-        super().__init__("domino" if policy == "auto" else policy, env, **config)
-        if not isinstance(self.policy, DominoTransformer):
+        super().__init__("domino_mlp" if policy == "auto" else policy, env, **config)
+        if not isinstance(self.policy, OpenHandNetwork):
             raise OptionError(
-                f"policy {self.policy_spec.id!r}: {self.id} learns with 'domino', e.g. domino(width=64, num_layers=2)"
+                f"policy {self.policy_spec.id!r}: {self.id} learns with 'domino_mlp' or 'domino', e.g. domino_mlp(hidden=(256, 256))"
             )
 
     def data_size(self, data: OracleData) -> int:
@@ -145,9 +151,7 @@ class Texas42Oracle(SupervisedAlgorithm):
         """The split as `OracleData`."""
         config = self.config
         if config.dataset is None:
-            raise OptionError(
-                f"{self.id} needs dataset=: a folder that `ludory texas42 labels` or `generate` has filled"
-            )
+            return states_of_deals(config.fresh_deals, (config.seed, SCORED))
         keeps = config.keep_forced and name == "train"  # regret is of states with a choice
         data = read_split(config.dataset, name, config.per_decision, config.sampler_seed, keeps)
         if data.left_out and name == "train":
@@ -160,12 +164,13 @@ class Texas42Oracle(SupervisedAlgorithm):
 
     def make_module(self) -> OracleModule:
         """The module that Lightning trains."""
-        return OracleModule(self.policy, self.optimizer, self.config, self.training_data, self.validation_data, self)
+        stored = None if self.config.dataset is None else self.training_data
+        return OracleModule(self.policy, self.optimizer, self.config, stored, self.validation_data, self)
 
     @property
     def num_samples(self) -> int:
         """States of an epoch."""
-        return len(self.training_data.state)
+        return self.config.fresh_states if self.config.dataset is None else len(self.training_data.state)
 
     def learning_rate_at(self, done: float) -> float:
         """Linear warm-up, then a half cosine."""

@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from torch import Tensor
 
-from ludory.agents.texas42.networks.domino import DominoTransformer
+from ludory.agents.texas42.networks.open_hands import OpenHandNetwork
 from ludory.algorithms import figures_table
 from ludory.envs.texas42.tiles import DECLARATIONS as NAMES
 
@@ -95,9 +95,9 @@ def scores(counted: OracleTally, player: int = 0, by: str = "all") -> list[dict[
     """Scores by name: of everything (one), or "decision" (28) or "declaration" (10).
 
     q_gap: mean regret in points, with q_gap_p99 and q_gap_max; q_gap_states (not by decision): the same weighted as the states that deals can
-    reach, `REACHED`, so that it compares with networks that were scored on states drawn uniformly from shards; zero_regret, blunder: shares; for the network also q_mae, value_mae (points),
+    reach, `REACHED`, so that it compares with networks that were scored on states drawn uniformly from shards, and so zero_regret_states and q_mae_states (of states with a choice); zero_regret, blunder: shares; for the network also q_mae, value_mae (points),
     accuracy (the first best tile) and tie_ceiling (the best accuracy of who cannot tell ties). Where several decisions are put together, each counts
-    the same in all but q_gap_states, however many states there are of it. {} where there is nothing.
+    the same in all but these, however many states there are of it. {} where there is nothing.
     """
     if by == "declaration":
         groups = [(counted.gaps[player, :, k], counted.sums[:, :, k]) for k in range(DECLARATIONS)]
@@ -126,14 +126,20 @@ def _scores(gaps: Tensor, sums: Tensor, network: bool) -> dict[str, float]:
     if len(gaps) == DECISIONS:
         reached = torch.tensor(REACHED, dtype=torch.float64)
         means_by_decision = gaps[there] @ points / sums[0, there]
-        found["q_gap_states"] = float(reached[there] @ means_by_decision / reached[there].sum() * reached.sum())
+        each = reached[there] / reached[there].sum()
+        found["q_gap_states"] = float(each @ means_by_decision * reached.sum())
+        found["zero_regret_states"] = float(
+            1 - reached.sum() + each @ (gaps[there, 0] / sums[0, there]) * reached.sum()
+        )
+        if network:
+            found["q_mae_states"] = float(each @ (sums[1, there] / sums[0, there]))
     if network:
         found |= dict(zip(("q_mae", "value_mae", "accuracy", "tie_ceiling"), means[1:].tolist(), strict=True))
     return found
 
 
 @torch.no_grad()
-def score_network(network: DominoTransformer, data: OracleData) -> OracleTally:
+def score_network(network: OpenHandNetwork, data: OracleData) -> OracleTally:
     """The tally of all states."""
     network.eval()
     device, counted = next(network.parameters()).device, no_tally()
@@ -145,7 +151,7 @@ def score_network(network: DominoTransformer, data: OracleData) -> OracleTally:
 
 
 @torch.no_grad()
-def regrets(network: DominoTransformer, data: OracleData) -> NDArray[np.float64]:
+def regrets(network: OpenHandNetwork, data: OracleData) -> NDArray[np.float64]:
     """(n,) points that the network's choice in each state loses against the best."""
     network.eval()
     device, found = next(network.parameters()).device, []
@@ -175,8 +181,10 @@ OVERALL = (
     "q_gap_p99",
     "q_gap_max",
     "zero_regret",
+    "zero_regret_states",
     "blunder",
     "q_mae",
+    "q_mae_states",
     "value_mae",
     "accuracy",
     "tie_ceiling",

@@ -349,7 +349,7 @@ def test_observations_are_not_what_it_reads(trained):
 def test_other_games_and_policies_are_refused(trained):
     with pytest.raises(OptionError, match="plays Texas 42 only"):
         ludory.make_agent(str(trained[1]), game="Hanabi2P-v0")
-    with pytest.raises(OptionError, match="learns with 'domino'"):
+    with pytest.raises(OptionError, match="learns with 'domino_mlp' or 'domino'"):
         Texas42Oracle("mlp")
     with pytest.raises(OptionError, match="loss_mode='q'"):
         Texas42Oracle(SMALL, loss_mode="q")
