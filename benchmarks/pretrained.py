@@ -52,6 +52,8 @@ class PretrainedRecipe:
     """Options of the games of the score that differ from the training's."""
     draws: bool = False
     """The network draws its actions unless told otherwise: the most probable ones can run in circles."""
+    simulations: int = 0
+    """Of a search with the network before every move, unless told otherwise."""
     exact: bool = False
     """Also compute the exploitability, where a game's tree is small."""
 
@@ -108,6 +110,24 @@ _HANABI_LONG = replace(
 )
 
 
+# A small network and many games teach more in an hour than a large one and few. Without random openings the games soon are alike.
+_CONNECT_FOUR_AZ = TunedSettings(
+    game="ConnectFour-v0",
+    baseline="mcts(simulations=1000)",
+    timesteps=4_500_000,
+    cpu_minutes=60,
+    policy="mlp",
+    settings={
+        "hidden": (512, 512),
+        "num_envs": 256,
+        "n_steps": 16,
+        "random_moves": 8,
+        "buffer_size": 400_000,
+        "searched_value": 0.5,
+    },
+)
+
+
 def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
     return PretrainedRecipe(TunedSettings(game, "random", iterations, 1, {}), "cfr", exact=True)
@@ -158,6 +178,7 @@ RECIPES: dict[str, PretrainedRecipe] = {
         final_ent_coef=0.015,
         symmetry_augmentation=True,
     ),
+    "connect_four/az": PretrainedRecipe(_CONNECT_FOUR_AZ, "az", simulations=200),
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),
@@ -208,13 +229,14 @@ def run(options: PretrainedOptions) -> Result:
     file = weights_file(options.agent, options.out)
     pack(model, file)
     game = make_game(recipe.settings.game, **{**recipe.settings.options, **recipe.scored_in})
-    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None)
+    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None, simulations=recipe.simulations)
     first, *more = (score_with(agent, rival, game, options.games, options.deals) for rival in recipe.rivals)
     card = {
         "agent": options.agent,
         "command": command,
         **_described(file),
         "draws": recipe.draws,
+        "simulations": recipe.simulations,
         "score": first,
         "more_scores": more,
         "exploitability": exploitability(agent, game).exploitability if recipe.exact else None,

@@ -164,6 +164,9 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
+    _pretrained(
+        "connect_four/az", "Connect Four: a tree search with a network that learnt from such searches (simulations=)"
+    ),
     _pretrained("connect_four/ppo", "Connect Four: a network trained by self-play"),
     _pretrained("tic_tac_toe/ppo", "tic-tac-toe: a network trained by self-play"),
     _pretrained("kuhn/cfr", "Kuhn poker: an equilibrium, as a table"),

@@ -20,7 +20,9 @@ from ludory.errors import OptionError
 from .cards import read_card, weights_file
 
 
-def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 0, simulations: int = 0) -> Agent:
+def make(
+    game: Game, agent: str, deterministic: bool | None = None, seed: int = 0, simulations: int | None = None
+) -> Agent:
     """The agent that ships under an id.
 
     Args:
@@ -29,7 +31,8 @@ def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 
         deterministic: play the most probable action, the lowest id on ties; else draw. None: as the agent was scored, which is the
             most probable action of most networks, and a draw of an equilibrium.
         seed: of the draws.
-        simulations: of a tree search with the network before every move, as `az(AGENT, simulations=)`; 0: the network alone.
+        simulations: of a tree search with the network before every move, as `az(AGENT, simulations=)`; 0: the network alone. None: as
+            the agent was scored.
 
     Raises:
         OptionError: the agent was trained for another game, or for other rules; or a search cannot play it.
@@ -37,7 +40,8 @@ def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 
     card = read_card(agent)
     if card is not None:
         deterministic = False if deterministic is None and card.draws else deterministic
-    return load_pretrained(game, agent, weights_file(agent), deterministic, seed, simulations)
+        simulations = card.simulations if simulations is None else simulations
+    return load_pretrained(game, agent, weights_file(agent), deterministic, seed, simulations or 0)
 
 
 def load_pretrained(

@@ -40,6 +40,8 @@ class PretrainedCard(NamedTuple):
     """Whether the network draws its actions unless told otherwise."""
     exploitability: float | None = None
     """Exact; None: not computed."""
+    simulations: int = 0
+    """Of a search with the network before every move, unless told otherwise; 0: it plays alone."""
 
     def __str__(self) -> str:
         score, others = self.score, (self.score, *self.more_scores)
@@ -47,6 +49,7 @@ class PretrainedCard(NamedTuple):
             [
                 f"{score.mean:.2f} ± {score.stderr:.2f} over {score.games:,} {'deals' if score.against else 'games'} of {self.game} "
                 f"({'; '.join(_beside(one, score.mean) for one in others)})",
+                *([f"{self.simulations} simulations a move"] if self.simulations else []),
                 *([] if self.exploitability is None else [f"exploitability {self.exploitability:.1g}"]),
                 f"{self.size / 1000:.0f} kB",
             ]
