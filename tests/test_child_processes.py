@@ -7,7 +7,7 @@ import signal
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
-import pytest
+from support.windows.unix import needs_unix
 
 from ludory.child_processes import begin_child, process_pool, start_child
 
@@ -18,7 +18,7 @@ def say(pipe: Connection) -> None:
     pipe.send("here")
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows cannot block signals")
+@needs_unix("Windows cannot block signals")
 def test_interrupts_are_the_parents_also_while_a_child_starts() -> None:
     """Ctrl+C at a terminal goes to all processes, and Python takes long to start."""
     here, there = Pipe(duplex=False)

@@ -27,14 +27,17 @@ OF_A_DEAL = 6
 
 
 def fresh_states(count: int, seed: Sequence[int]) -> OracleData:
-    """(count) states in which the mover has a choice, most of them of the last tricks, as most of all states are; equal for equal seeds."""
+    """(count) states in which the mover has a choice, most of them of the last tricks, as most of all states are; equal for equal seeds.
+
+    They are drawn as often as they are to count in a loss.
+    """
     shares = np.array(REACHED[:FORCED]) ** POWER
     chances, draws, parts = OF_A_DEAL * shares / shares.sum(), np.random.default_rng(seed), list[OracleData]()
     while sum(len(part.state) for part in parts) < count:
         parts.append(_played(DEALS, draws, chances))
     found = _joined(parts)
     # they are in the order of their decisions
-    return found.rows(draws.permutation(len(found.state))[:count])._replace(drawn=True)
+    return found.rows(draws.permutation(len(found.state))[:count])
 
 
 def states_of_deals(deals: int, seed: Sequence[int]) -> OracleData:

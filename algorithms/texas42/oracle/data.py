@@ -40,8 +40,6 @@ class OracleData(NamedTuple):
     """(n, 7), -128 where a tile may not be played."""
     left_out: int = 0
     """States without a choice that the files have besides."""
-    drawn: bool = False
-    """The states were drawn as often as they are to count; else every number of tiles played counts the same."""
 
     @property
     def decision(self) -> NDArray[np.int64]:
@@ -50,9 +48,7 @@ class OracleData(NamedTuple):
         return 28 - held
 
     def weights(self) -> NDArray[np.float32]:
-        """(n,) of mean 1, with the same sum for every decision that occurs, unless the states were drawn as often as they are to count."""
-        if self.drawn:
-            return np.ones(len(self.state), np.float32)
+        """(n,) of mean 1, with the same sum for every decision that occurs."""
         decision = self.decision
         counts = np.bincount(decision, minlength=28)
         each = len(decision) / np.maximum(counts, 1) / max(int((counts > 0).sum()), 1)
@@ -184,10 +180,17 @@ def to_batch(data: OracleData, weights: NDArray[np.float32], tokens_version: int
 
 
 def shuffled_batches(
-    data: OracleData, size: int, tokens_version: int, seed: int, epoch: int, first: int = 0
+    data: OracleData,
+    size: int,
+    tokens_version: int,
+    seed: int,
+    epoch: int,
+    first: int = 0,
+    weights: NDArray[np.float32] | None = None,
 ) -> Iterator[OracleBatch]:
-    """The rows in an order that depends on seed and epoch, from batch `first` on."""
-    order, weights = np.random.default_rng([seed, epoch]).permutation(len(data.state)), data.weights()
+    """The rows in an order that depends on seed and epoch, from batch `first` on; weights: of the rows, none: `OracleData.weights`."""
+    order = np.random.default_rng([seed, epoch]).permutation(len(data.state))
+    weights = data.weights() if weights is None else weights
     for start in range(first * size, len(order), size):
         rows = order[start : start + size]
         yield to_batch(data.rows(rows), weights[rows], tokens_version)

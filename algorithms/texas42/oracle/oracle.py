@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NoReturn
 
+import numpy as np
 import torch
 from rich.console import RenderableType
 from torch import Tensor
@@ -49,9 +50,10 @@ class OracleModule(SupervisedModule):
     def training_batches(self) -> Iterator[OracleBatch]:
         """The rest of the current epoch."""
         config, position = self._config, self._course.position
-        data = self._training
+        data, weights = self._training, None
         if data is None:
             data = fresh_states(config.fresh_states, (config.seed, position.epoch))
+            weights = np.ones(len(data.state), np.float32)
         batches = shuffled_batches(
             data,
             config.batch_size,
@@ -59,6 +61,7 @@ class OracleModule(SupervisedModule):
             config.seed,
             position.epoch,
             position.batch * self.trainer.world_size,
+            weights,
         )
         return own_share(batches, self.global_rank, self.trainer.world_size)
 

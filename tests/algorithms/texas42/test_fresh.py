@@ -57,7 +57,6 @@ def test_states_are_as_many_as_asked_for_with_a_choice_and_solved(states):
     assert (np.take_along_axis(q, tiles, 1) == states.q).all()
     # most states are of the last tricks, and no trick is left out for ever
     assert np.median(states.decision) > 12
-    assert (states.weights() == 1).all()
 
 
 def test_equal_seeds_draw_equal_states_and_others_other_deals(states):

@@ -118,6 +118,8 @@ def _spawn_only() -> None:
 class _SocketSelector(selectors.SelectSelector):
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         number = fileobj if isinstance(fileobj, int) else fileobj.fileno()
+        if f"{os.sep}asyncio{os.sep}" in sys._getframe(1).f_code.co_filename:
+            return super().register(fileobj, events, data)  # there it has pipes of its own
         if isinstance(fileobj, multiprocessing.connection.Connection) or not stat.S_ISSOCK(os.fstat(number).st_mode):
             raise OSError(10038, "an operation was attempted on something that is not a socket")
         return super().register(fileobj, events, data)
