@@ -103,7 +103,7 @@ class ProcessWorkers(Workers):
         return _Shared(self.lend(value))
 
     def start(self, function: Callable[[T], Any], task: T) -> ProcessPending:
-        return self._submit(cloudpickle.dumps(function), task)
+        return self._submit(cloudpickle.dumps(function), task, function)
 
     def lend(self, value: object) -> LentFile:
         """As `Workers.lend`: a file, which goes with the last reference to it in this process."""
@@ -121,11 +121,11 @@ class ProcessWorkers(Workers):
         done, _ = wait([one.future for one in pending], return_when=FIRST_COMPLETED)
         return next(number for number, one in enumerate(pending) if one.future in done)
 
-    def _submit(self, function: bytes, task: object) -> ProcessPending:
+    def _submit(self, function: bytes, task: object, *kept: object) -> ProcessPending:
         message = cloudpickle.dumps((_RUN, function, (task,)))
         pending = ProcessPending()
 
-        def run() -> bytes:
+        def run(*_kept: object) -> bytes:
             # in the thread: as many calls run as there are processes, so that one is always idle
             pending.worker = worker = self._idle.get()
             try:
@@ -133,7 +133,8 @@ class ProcessWorkers(Workers):
             finally:
                 self._idle.put(worker)
 
-        pending.future = self._threads.submit(run)
+        # what is lent to a call lives until its end, even if nobody else holds it
+        pending.future = self._threads.submit(run, task, *kept)
         return pending
 
 
@@ -190,19 +191,20 @@ class _ActorProcess(Actor):
 
     def __init__(self, make: Callable[..., object], args: tuple[Any, ...]) -> None:
         self._worker, self._thread = _Worker(again=False), ThreadPoolExecutor(1)
-        self._made = self._thread.submit(self._worker.ask, cloudpickle.dumps((_MAKE, make, args)))
+        message = cloudpickle.dumps((_MAKE, make, args))
+        self._made = self._thread.submit(lambda *_kept: self._worker.ask(message), make, args)
 
     def call(self, method: str, *args: Any) -> ProcessPending:
         pending, message = ProcessPending(), cloudpickle.dumps((_CALL, method, args))
 
-        def run() -> bytes:
+        def run(*_kept: object) -> bytes:
             good, _ = pickle.loads(made := self._made.result())
             if not good:
                 return made
             pending.worker = self._worker
             return self._worker.ask(message, pending)
 
-        pending.future = self._thread.submit(run)
+        pending.future = self._thread.submit(run, args)
         return pending
 
     def close(self) -> None:

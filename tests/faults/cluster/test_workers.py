@@ -84,6 +84,15 @@ def test_an_actor_keeps_its_state_between_calls(workers: Workers) -> None:
     actor.close()
 
 
+def test_what_is_shared_with_a_call_lives_until_it_is_read(workers: Workers) -> None:
+    actor = workers.actor(parts.Counter, workers.share(5))
+    pending = actor.call("add", workers.share(10))  # nobody else holds it
+    assert pending.result() == 15
+    started = workers.start(parts.square, workers.share(4))
+    assert started.result() == 16
+    actor.close()
+
+
 def test_a_lost_actor_is_told(ray_workers: Workers) -> None:
     actor = ray_workers.actor(parts.Counter, 5)
     with pytest.raises(LostWorkerError):
