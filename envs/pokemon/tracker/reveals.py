@@ -49,7 +49,9 @@ def reveal_effect(tracker: Tracker, cause: str, row: int) -> None:
 def item(tracker: Tracker, parts: list[str]) -> None:
     """`|-item|POKEMON|ITEM|[from]EFFECT`."""
     if not parts[2]:  # generation 5: Frisk does not say whom
-        holder = next(part[5:] for part in parts[4:] if part.startswith("[of] "))
+        holder = next((part[5:] for part in parts[4:] if part.startswith("[of] ")), None)
+        if holder is None:
+            raise ValueError("it is not said whose item this is")
         row = tracker.values[at.ACTIVE_ROW + 1 - tracker.side(holder)]
         if row < 0:
             raise ValueError("nobody is there to be frisked")

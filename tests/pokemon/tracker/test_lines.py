@@ -192,6 +192,7 @@ def test_a_nickname_may_be_the_name_of_another_species() -> None:
         "|-boost|p2a: Blissey|luck|1",
         "|move|p2a: Blissey|Nonsense|",
         "|turn|",
+        "|-item||Leftovers|[from] ability: Frisk",
     ],
 )
 def test_bad_lines_are_kept_or_refused(line: str) -> None:
