@@ -196,7 +196,7 @@ def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(fil
 @pytest.mark.parametrize("content", [b"", b"\x80\x02.", b"\x80\x020.", b"PK", b"\x80\x02}q\x00."])
 def test_files_of_the_first_pipeline_that_are_none_are_refused(tmp_path, content):
     (tmp_path / "hand.pt").write_bytes(content)
-    with pytest.raises(DataError, match="hand.pt"):
+    with pytest.raises(DataError, match=r"hand\.pt"):
         read_pt(tmp_path / "hand.pt")
 
 

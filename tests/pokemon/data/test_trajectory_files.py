@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +320,14 @@ def test_a_cut_stream_gives_the_same_observations(seen: list[BattleTrajectory]) 
 
 
 @pytest.mark.slow
+def test_a_log_that_shows_fewer_decisions_is_refused(seen: list[BattleTrajectory]) -> None:
+    one = replace(seen[0], steps=seen[0].steps * 2)
+    with pytest.raises(
+        DataError, match=rf"battle {one.replay_id}: {len(one.steps)} decisions of seat \d, of which its log"
+    ):
+        observations_of(one)
+
+
 def test_samples_have_the_shapes_of_a_data_set(tmp_path: Path, chosen: list[BattleTrajectory]) -> None:
     gen9 = [one for one in chosen if one.meta["format"] == "gen9randombattle"]
     file = tmp_path / "b.jsonl"

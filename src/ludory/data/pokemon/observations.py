@@ -72,7 +72,7 @@ def observations_of(trajectory: BattleTrajectory, observation: str = "entity") -
         observation: "entity", "flat" or "seed41".
 
     Raises:
-        DataError: a trajectory of the seed's schema is asked for another observation.
+        DataError: a trajectory of the seed's schema is asked for another observation, or a log shows fewer decisions.
     """
     steps = trajectory.steps
     masks = np.zeros((len(steps), trajectory.actions), bool)
@@ -101,14 +101,19 @@ def _from_stream(trajectory: BattleTrajectory, masks: NDArray[np.bool_], observa
     view = watch(trajectory.stream, keep_illusion=True) if trajectory.meta.get("mask_source") == "spectator" else None
     # a spectator's log gives the course; requests are then made of what it shows
     tracker, stream, fed = _tracker(trajectory, view), trajectory.stream, 0
-    points = iter([one for one in view.decisions if one.seat == trajectory.seat] if view is not None else [])
+    points = [one for one in view.decisions if one.seat == trajectory.seat] if view is not None else []
+    if view is not None and len(points) < len(trajectory.steps):
+        raise DataError(
+            f"battle {trajectory.replay_id}: {len(trajectory.steps)} decisions of seat {trajectory.seat}, of which its log shows "
+            f"{len(points)}; convert its replay again, with `ludory pokemon convert`"
+        )
     rows = np.zeros((len(masks), encoder.SEED41_SIZE if observation == "seed41" else ENTITY_SIZE), np.float32)
-    for step, mask, row in zip(trajectory.steps, masks, rows, strict=True):
+    for number, (step, mask, row) in enumerate(zip(trajectory.steps, masks, rows, strict=True)):
         # each decision sees the stream up to its request
         tracker.feed_all(stream[fed : step.at])
         fed = step.at
         if view is not None:
-            _show_request(tracker, next(points), mask)
+            _show_request(tracker, points[number], mask)
         if observation == "seed41":
             encoder.write_seed41(tracker, row)
         else:
