@@ -128,10 +128,10 @@ class NetworkSearch:
                     leaves,
                     masks,
                 )
-        actions, means = np.empty(count, np.int64), np.empty(count)
+        actions, worth = np.empty(count, np.int64), np.empty(count)
         roots = nodes, noise, self._scale, *known
-        tree.run(kernels.finish_rows, count, *tree.kernel_state, *roots, actions, scores, means)
-        return SearchedPositions(actions, scores, means, visits[::nodes])
+        tree.run(kernels.finish_rows, count, *tree.kernel_state, *roots, actions, scores, worth)
+        return SearchedPositions(actions, scores, worth, visits[::nodes])
 
     @torch.inference_mode()
     def _ask(self, tree: KernelEngine, leaves: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -148,8 +148,8 @@ def descend_rows(
     nodes_bytes: the state's bytes [n * K, size]. schedule [A + 1, S]: visits of the action that sequential halving tries next, for each
     number of considered actions; it restarts the walk at the root. noise [n, A]: Gumbel numbers of the roots.
     Of the nodes [n * K]: children, logits, visits, totals [., A]; seats, raw (the network's value, or what is proven), proven, gains
-    (the reward of seat 0 on the way into a node). Of the searches [n]: used nodes, lengths of the walks, path and played [n, K]; scores [n, A] are working memory;
-    masks [n, A] become the legal actions of new leaves.
+    (the reward of seat 0 on the way into a node). Of the searches [n]: used nodes, lengths of the walks, path and played [n, K]; scores
+    [n, A] are working memory; masks [n, A] become the legal actions of new leaves.
     """
     nodes = path.shape[1]
     for g in range(start, stop):

@@ -14,8 +14,8 @@ from time import perf_counter, process_time
 from typing import Any, Literal, NamedTuple
 
 from ludory.algorithms.running.train_to_file import train_to_file
-from ludory.algorithms.texas42.data.fresh import states_of_deals
 from ludory.algorithms.texas42.oracle import Texas42Oracle
+from ludory.algorithms.texas42.oracle.fresh import states_of_deals
 from ludory.algorithms.texas42.oracle.tally import as_json, score_network, tally_tables
 from ludory.arguments import Positional
 from ludory.benchmarks.harness.benchmark import Result, benchmark

@@ -62,5 +62,5 @@ class OpenHandNetwork(Policy):
         raise OptionError(
             f"this network reads tokens of version {mine}, these are others, as those of version {other} are; write some with "
             f"`ludory texas42 tokenise --tokens {mine}` (tokenise(..., version={mine})), or train a network of version {other}: "
-            f'`ludory texas42 train --policy "domino(tokens={other})"`'
+            f'`ludory train texas42_oracle --policy "domino(tokens={other})"`'
         )

@@ -20,12 +20,12 @@ from ludory.agents.texas42.networks.open_hands import OpenHandNetwork
 from ludory.agents.texas42.play.network import NetworkAgent
 from ludory.algorithms import Course, SupervisedAlgorithm, SupervisedModule
 from ludory.algorithms.offline.batches import own_share
-from ludory.algorithms.texas42.data.fresh import fresh_states, states_of_deals
 from ludory.envs import EnvLike, Game
 from ludory.errors import OptionError
 
 from .config import Texas42OracleConfig
 from .data import OracleBatch, OracleData, read_split, shuffled_batches, stored_batches
+from .fresh import fresh_states, states_of_deals
 from .loss import oracle_loss
 from .tally import PLAYERS, ROWS, OracleTally, added, epoch_table, no_tally, scores, tally
 

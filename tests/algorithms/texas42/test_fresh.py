@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from ludory.agents.texas42.networks.domino_mlp import FEW, DominoMlp
+from ludory.agents.texas42.networks.domino_mlp import DominoMlp
+from ludory.agents.texas42.networks.state_reader import FEW
 from ludory.agents.texas42.play.tokens import tokenise
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.agents.texas42.solver.states import movers, open_positions
-from ludory.algorithms.texas42.data.fresh import fresh_states, states_of_deals
 from ludory.algorithms.texas42.oracle import Texas42Oracle
+from ludory.algorithms.texas42.oracle.fresh import fresh_states, states_of_deals
 from ludory.algorithms.texas42.oracle.onnx_file import export_onnx
 from ludory.envs.make import make_game
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW, in_suit, led_suit, rank, tiles_of
@@ -35,7 +36,7 @@ def network(seed=0):
 
 def read(states, net=None):
     tokens = tokenise(states.deal, states.decl, states.state)
-    seen = (net or network()).read(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask))
+    seen = (net or network()).reader(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask))
     return type(seen)(*(part.numpy() for part in seen))
 
 
@@ -175,7 +176,7 @@ def test_trumps_are_one_game_but_for_what_counts():
     for decl, rename in ((6, range(7)), (5, changed)):
         dealt, state = deal(rename)
         tokens = tokenise(dealt, np.array([decl]), state)
-        features = network().read(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask)).features[0].numpy()
+        features = network().reader(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask)).features[0].numpy()
         seen.append(np.concatenate([features[:196], features[209:]]))
     np.testing.assert_array_equal(*seen)
 

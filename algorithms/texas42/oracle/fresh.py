@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.texas42.solver.solver import Solver, positions_of
-from ludory.algorithms.texas42.oracle.data import FORCED, OracleData
-from ludory.algorithms.texas42.oracle.tally import REACHED
+from ludory.algorithms.texas42.data.labels import pack_states
 from ludory.envs import make_engine
 from ludory.envs.texas42.tiles import STRAIGHT
 
-from .labels import pack_states
+from .data import FORCED, OracleData
+from .tally import REACHED
 
 DEALS = 4096
 """Deals that are played at once."""
