@@ -152,6 +152,7 @@ class Learner(ABC):
         if not isinstance(total_timesteps, Real) or not total_timesteps >= 0:
             raise OptionError(f"total_timesteps={total_timesteps!r}: must be a number of decisions, such as 1_000_000")
         checked_log_interval(log_interval)
+        # as Stable-Baselines3 counts: a second call begins anew unless it is told to go on
         if reset_num_timesteps:
             self.num_timesteps = 0
         total_timesteps += self.num_timesteps  # by this name, as callbacks of Stable-Baselines3 read it
@@ -190,6 +191,7 @@ class Learner(ABC):
 
         with diverging(lambda: f"{self.id}, iteration up to timestep {self.num_timesteps:,}"):
             metrics = self.iterate(on_step)
+            # a callback stopped it within the iteration: what was played is not learnt from
             if metrics is None:
                 return False
             self.check_learnt(metrics)
@@ -276,6 +278,7 @@ class Learner(ABC):
                 raise OptionError(
                     f"{self.id}: its state is a folder, which cannot be copied in memory; type save(folder) and load(folder)"
                 )
+            # a registered game is made again by its id, which is smaller and works in another version
             return _loaded, (
                 type(self),
                 file.read_bytes(),

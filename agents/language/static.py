@@ -188,6 +188,7 @@ class _Network(NamedTuple):
         """Rotary positions: x (n, columns of whole heads), turned by its places (n,)."""
         if self.angles is None:
             return x
+        # Llama pairs column k of a head with column k + D / 2
         turn = places[:, None, None] * self.angles
         cos, sin = turn.cos(), turn.sin()
         left, right = x.view(len(x), -1, 2, self.size // 2).unbind(2)
@@ -229,6 +230,7 @@ def _gpt2(named: Mapping[str, Tensor], config: Any) -> _Network:
 def _llama(named: Mapping[str, Tensor], config: Any) -> _Network:
     def linear(*names: str) -> _Linear:
         biases = [named[f"{name}.bias"] for name in names if f"{name}.bias" in named]
+        # transformers stores Llama as (out, in), GPT-2 as (in, out)
         weight = torch.cat([_weight(named, f"{name}.weight") for name in names]).t().contiguous()
         return _Linear(weight, torch.cat(biases) if biases else None)
 
@@ -336,6 +338,7 @@ class _StaticDecoder:
         return net.norm(x) @ net.head
 
     def step(self, ids: Tensor) -> Tensor:
+        # replies have no length that is known before: the cache grows with them
         if self._at == self._capacity:
             self._grow()
         net = self._network

@@ -73,6 +73,7 @@ def active(row, first):
 def effectiveness(row, tables, attack, mon):
     """Multiplier of the type `attack` on Pokémon `mon`, by the type chart alone."""
     first, second = type_of(row, mon, at.TYPE_1_ID), type_of(row, mon, at.TYPE_2_ID)
+    # ids 0 and 1 are no types: unknown, and none
     factor = tables.chart[attack, first] if first > 1 else 1.0
     if second > 1 and second != first:
         factor *= tables.chart[attack, second]
@@ -131,6 +132,7 @@ def stat_estimate(row, mon, stat):
 def best_switch(row, mask, order, tables, foe):
     """Legal switch of best match-up, the first of equals by position; `NOBODY` without a legal switch."""
     best, choice = -1e9, NOBODY
+    # equal match-ups go by the order that the player sees, which is not the order of the row
     for place in range(6):
         slot = order[place]
         if mask[FIRST_SWITCH + slot]:
@@ -152,6 +154,7 @@ def should_leave(row, mask, tables, own, foe):
     if stage(row, own, DEF) <= -3 or stage(row, own, SPD) <= -3:
         return True
     attack, special = pokemon(row, own, at.POKEMON_STATS + ATK), pokemon(row, own, at.POKEMON_STATS + SPA)
+    # a lowered attack only matters to who attacks with it
     if stage(row, own, ATK) <= -3 and attack >= special:
         return True
     if stage(row, own, SPA) <= -3 and attack <= special:

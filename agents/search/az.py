@@ -68,6 +68,7 @@ class NetworkSearch:
                 f"{game.name} shows {facts.observation.name} of {facts.observation.shape}: name the game of its training"
             )
         self.game, self.policy, self.simulations = game, policy, simulations
+        # the paper scales values to 0 to 1; a difference of returns by their range is the same
         self._scale = value_scale / (facts.max_return - facts.min_return)
         self._schedule = np.array(
             [visit_schedule(min(k, considered), simulations) for k in range(facts.num_actions + 1)]
@@ -88,6 +89,7 @@ class NetworkSearch:
         if not isinstance(engine, KernelEngine):
             raise OptionError(f"az plays on engines of compiled games on the CPU, got {type(engine).__name__}")
         noise = np.zeros((len(rows), engine.facts.num_actions)) if noise is None else noise
+        # games are searched in parts, each apart from the others, so that the result does not depend on the parts
         most = max(1, NODES_AT_ONCE // (self.simulations + 1))
         parts = [self._search(engine, rows[at : at + most], noise[at : at + most]) for at in range(0, len(rows), most)]
         return SearchedPositions(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -113,6 +115,7 @@ class NetworkSearch:
             walks = path, played, lengths
             known = children, seats, gains, raw, proven, logits, visits, totals
             tree.run(kernels.absorb_rows, count, *tree.kernel_state, *nets, *known, *walks)
+            # the last evaluation is only absorbed: a leaf found after it would have no value
             if number < self.simulations:
                 asked = self._schedule, number, noise, self._scale
                 tree.run(
@@ -131,6 +134,7 @@ class NetworkSearch:
         actions, worth = np.empty(count, np.int64), np.empty(count)
         roots = nodes, noise, self._scale, *known
         tree.run(kernels.finish_rows, count, *tree.kernel_state, *roots, actions, scores, worth)
+        # the first node of every tree is its root
         return SearchedPositions(actions, scores, worth, visits[::nodes])
 
     @torch.inference_mode()

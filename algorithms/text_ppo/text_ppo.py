@@ -265,6 +265,7 @@ class TextPPO(Learner):
         """Log-probabilities, values and advantages of all tokens of a batch under the current network, and metrics of them."""
         config = self.config
         wanted = batch.decided(config.response_mask)
+        # by the network that learns, not as the sampler computed them: the two round differently
         old = evaluate_tokens(self.trained, batch, wanted, config.tokens_at_once, self._pad, ranks=self.ranks)
         reference = self._reference_of(batch, wanted) if config.kl else None
         decided = torch.from_numpy(wanted)
@@ -322,6 +323,7 @@ class TextPPO(Learner):
         self._skipped = 0
         metrics["filter/kept_score"] = float(groups.scores[groups.kept].mean())
         metrics["filter/kept_return"] = float(batch.scores[members].mean())
+        # filtered episodes cost no forward pass
         chosen = batch if members.all() else batch.select(members)
         targets, numbers = self.targets(chosen)
         self.samples.note(self.iteration, chosen, targets, self.model.decode_with_offsets)
@@ -331,6 +333,7 @@ class TextPPO(Learner):
 
     def _skip(self) -> dict[str, float]:
         self._skipped += 1
+        # nothing is learnt, so that the next iterations would end alike
         if self._skipped >= MOST_SKIPPED:
             LOG.warning(
                 "the filter %r left no group in %d iterations in a row: the run stops; all episodes of a room end alike, so type "

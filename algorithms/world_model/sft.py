@@ -59,6 +59,7 @@ class Losses(NamedTuple):
 def token_losses(model: Any, batch: RowBatch, total: Tensor | None = None) -> Losses:
     """Cross-entropy of the trained tokens of a batch under a causal model; total: sum of the weights where it is a part of a batch."""
     logits = model(input_ids=batch.ids, attention_mask=batch.attention, use_cache=False).logits  # [B, T, V]
+    # what stands at a place is predicted from the place before it
     labels, weights, spans = batch.labels[:, 1:], batch.weights[:, 1:], batch.spans[:, 1:]
     trained = labels != IGNORED
     each = torch.nn.functional.cross_entropy(logits[:, :-1][trained].float(), labels[trained], reduction="none")
@@ -211,11 +212,13 @@ class SFT:
             self.language_model.model = self.language_model.model.merge_and_unload()
         if self.out is not None and self.progress_folder is not None:
             self.language_model.save(self.out)
+            # only now that the model is written: an interruption before goes on from here
             shutil.rmtree(self.progress_folder, ignore_errors=True)
 
     def before_batch(self) -> bool:
         """Set the step size, and write a checkpoint now and then."""
         step = self.position.epoch * self.steps_per_epoch + self.position.batch
+        # the beginning of an epoch is saved by `after_epoch`
         if self.position.batch and step % self.config.checkpoint_every == 0:
             self._save()
         for group in self.optimizer.param_groups:
@@ -258,6 +261,7 @@ class SFT:
 
     def _add_adapters(self) -> None:
         peft = needed("peft")
+        # the first weights of adapters depend on the seed alone, not on what was drawn before
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
             adapters = peft.LoraConfig(
@@ -319,6 +323,7 @@ class _RowModule(SupervisedModule):
             longest = -(-len(rows) // count)
             size, own = run.config.micro_batch or longest, rows if ranks is None else rows[ranks.rank :: count]
             parts = [batch_of(own[at : at + size], run.table, pad) for at in range(0, len(own), size)]
+            # a process that has fewer parts would leave the others waiting for its gradients
             spare = -(-longest // size) - len(parts)
             yield parts + [_unlearnt(batch_of(rows[:1], run.table, pad))] * spare
 

@@ -51,6 +51,7 @@ def reset(state, i):
     """Shuffle: the first two cards are the seats', the third becomes public after the first round."""
     begin_episode(state, i)
     first = draw(state, i, CARDS)
+    # 1 to 5 places on: any card but the first
     second = (first + 1 + draw(state, i, CARDS - 1)) % CARDS
     state.cards[i, 0] = first
     state.cards[i, 1] = second
@@ -119,6 +120,7 @@ def step(state, i, action):
 @kernel
 def winner_of(state, i):
     """The seat with the better hand; NOBODY if both have the same rank."""
+    # a pair beats all; both cannot have one, since a rank has two cards
     public = int(state.cards[i, 2]) // SUITS
     first, second = int(state.cards[i, 0]) // SUITS, int(state.cards[i, 1]) // SUITS
     if first == second:

@@ -48,6 +48,7 @@ class DominoMlp(OpenHandNetwork):
         self.check_version(tokens, player)
         seen = self.reader(tokens, mask)
         x = self.torso(seen.features.to(self.value_head.weight.dtype))
+        # a tile is learnt of by its name and, for what no name says, by its place among the tiles of the hand
         own = seen.places[:, 0]
         by_place = self.by_place(x) * seen.there[:, 0].to(x.dtype)
         q = self.by_tile(x).gather(1, seen.renamed[:, :HAND])

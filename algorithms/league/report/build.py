@@ -270,6 +270,7 @@ def _measured(
     rows = {id: row for row, id in enumerate(table.players)}
     found = []
     for player in league.players:
+        # games of a player that changes between them would be of several players
         if not player.fixed:
             found.append(Measured(player, 0))
             continue
@@ -344,6 +345,7 @@ def _exploited(league: LeagueInput) -> Iterator[Exploited]:
     for one in league.exploitations:
         groups.setdefault((one.target, one.start, one.env_steps), []).append(one)
     for (target, start, steps), runs in groups.items():
+        # exploitability is what the best of them finds; the mean tells how lucky it was
         best, games = max(runs, key=lambda run: run.score), sum(run.games for run in runs)
         points = sum(run.score * run.games for run in runs)
         low, high = wilson(points, games)

@@ -54,12 +54,14 @@ def _played(deals: int, draws: np.random.Generator, chances: NDArray[np.float64]
     parts = []
     for chance in chances:
         legal = engine.legal()
+        # with one legal tile there is nothing to learn
         rows = np.flatnonzero((legal.sum(axis=1) > 1) & (draws.random(deals) < chance))
         values, q = solver.q_values(positions_of(engine.state, rows))
         tiles = deal.reshape(-1, 4, 7)[rows, engine.to_move[rows]]
         state = pack_states(engine.state, deal)[rows]
         kept = deal[rows].astype(np.int8), decl[rows].astype(np.int8), state, values.astype(np.int8)
         parts.append(OracleData(*kept, np.take_along_axis(q, tiles, 1).astype(np.int8)))
+        # the largest of uniform numbers is a uniform choice among legal tiles
         engine.step(np.where(legal, draws.random(legal.shape), -1).argmax(axis=1))
     return _joined(parts)
 

@@ -113,6 +113,7 @@ def _scores(gaps: Tensor, sums: Tensor, network: bool) -> dict[str, float]:
     if not there.any():
         return {}
     shares = (gaps[there] / sums[0, there, None]).mean(0)  # [85], in all 1
+    # means of means: every number of tiles played counts the same
     means = (sums[:, there] / sums[0, there]).mean(1)
     points = torch.arange(GAPS, dtype=torch.float64)
     found = {
@@ -124,6 +125,7 @@ def _scores(gaps: Tensor, sums: Tensor, network: bool) -> dict[str, float]:
         "blunder": float(shares[BLUNDER + 1 :].sum()),
     }
     if len(gaps) == DECISIONS:
+        # states without a choice lose nothing and are not counted here: they keep their share
         reached = torch.tensor(REACHED, dtype=torch.float64)
         means_by_decision = gaps[there] @ points / sums[0, there]
         each = reached[there] / reached[there].sum()
@@ -158,6 +160,7 @@ def regrets(network: OpenHandNetwork, data: OracleData) -> NDArray[np.float64]:
     for batch in stored_batches(data, ROWS, network.tokens_version):
         output = network(batch.tokens.to(device), batch.mask.to(device), batch.player.to(device)).q.float().cpu()
         chosen = torch.where(batch.legal, output, -torch.inf).argmax(-1, keepdim=True)
+        # a network may not choose an illegal tile, whatever it says of it
         best = torch.where(batch.legal, batch.q, -torch.inf).amax(-1)
         found.append((best - batch.q.gather(1, chosen)[:, 0]).double().numpy())
     return np.concatenate(found)

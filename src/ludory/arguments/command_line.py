@@ -96,6 +96,7 @@ class Arguments(Generic[T]):
             return word
         works_there = option.positional and self.prog.rpartition(" ")[2] in WORKS_IN_PLACE
         writes = option.field == "out" or works_there
+        # nothing is written, so that a place need not be there
         if self.prints_config and writes:
             return word
         return located(UrlUse(word, option.shown, option.kind.arg.metavar, writes, self.prog, self.store))
@@ -123,6 +124,7 @@ def _made(kind: Any, values: Mapping[str, Any], default: Any) -> Any:
         start = getattr(default, one.name, MISSING)
         if start is MISSING and one.default_factory is not MISSING:
             start = one.default_factory()
+        # options of a dataclass in a field have the names of their own fields
         if is_dataclass(start):
             given[one.name] = _made(type(start), values, start)
         elif one.name in values or (start is not MISSING and one.init):
@@ -192,6 +194,7 @@ def scan(
     files: list[str] = []
     while k < len(argv):
         word, equals, value = argv[k].partition("=")
+        # --n_steps is --n-steps
         name = word.replace("_", "-") if word.startswith("--") else word
         k += 1
         if name in ("-h", "--help"):
@@ -226,6 +229,7 @@ def scan(
                 follows = [value] if equals else _following(argv, k, None, None)[0]
                 raise OptionError(unknown_option(prog, name, [*found.options, *others], found.takes_config, follows))
             found.rest.append(argv[k - 1])
+        # behind an unknown option a word is its value, unless the command still waits for a word
         elif partial and found.rest and not _free(found, loose):
             found.rest.append(argv[k - 1])
         else:

@@ -54,6 +54,7 @@ class Manifest(NamedTuple):
             found = read_manifest(folder)
         except DataError:
             return False
+        # a set may grow by more games, but what it holds must stay
         return found._replace(games=self.games) == self and found.games >= self.games
 
     def numbers(self, shard: int) -> range:
@@ -209,6 +210,7 @@ def _units(games: NDArray[np.int64], row_bytes: int) -> Iterator[tuple[int, int]
     """Row ranges of whole games of about `UNIT_BYTES` each."""
     most, edges = max(UNIT_BYTES // row_bytes, 1), [*game_starts(games).tolist(), len(games)]
     start = 0
+    # a unit ends at the last edge before it would grow too large; one game alone may be larger
     for here, following in zip(edges[1:], [*edges[2:], None], strict=True):
         if following is None or following - start > most:
             yield start, here
@@ -314,6 +316,7 @@ def shard_header(shard: pq.ParquetFile, file: str | Path) -> TrajectoryHeader:
     unknown = [name for name in schema.names if name not in expected.names]
     if unknown:
         allowed = f"among {', '.join(expected.names)}, or named in the header's extra_columns"
+        # a column that is passed over might be one that changes what the others mean
         raise DataError(Problem(str(file), None, unknown[0], f"unknown column {', '.join(unknown)}", allowed))
     for part in expected:
         found = schema.field(part.name).type if part.name in schema.names else "no such column"

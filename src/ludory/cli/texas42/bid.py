@@ -66,6 +66,7 @@ def run(argv: list[str]) -> int:
     from ludory.envs.texas42.tiles import STRAIGHT, mask_of
 
     held, decls = mask_of(chosen.hand), STRAIGHT if chosen.decl is None else (chosen.decl,)
+    # it is a contract of other rules, which none of the ways has values for
     if any(decl not in STRAIGHT for decl in decls):
         raise OptionError("--decl: doubles as a suit without trump power cannot be declared; name another")
     if chosen.investigate:
@@ -77,6 +78,7 @@ def run(argv: list[str]) -> int:
         check_count("--show", chosen.show, 0)
         return _investigate(chosen, held)
     mode = chosen.mode or "rollout"
+    # something to look at while the games are played
     if chosen.mode is None and not chosen.json:
         print(_table(_chances("calibrated", held, decls, chosen)))
         print(f"\nRefining with {chosen.samples} played hands for each declaration; Ctrl+C stops it.\n", flush=True)

@@ -75,6 +75,7 @@ def _known(trial: Trial, moment: Moment, seat: int) -> Moment:
     if trial.facts.simultaneous:
         masks[:, seat] = moment.masks[:, seat]
     else:
+        # the mask of another seat may tell what it holds
         mine = (moment.to_move == seat) | moment.over
         masks[mine] = moment.masks[mine]
     return moment._replace(masks=masks, observations=observations)
@@ -97,6 +98,7 @@ def _goes_on_differently(trial: Trial, engine: Engine, other: Engine) -> bool:
     """Whether a few random moves, the same in both, reveal a difference."""
     mine, theirs = engine.clone(), other.clone()
     for _ in range(4):
+        # a move must be legal in both, and a mask that differs is a difference already
         masks = look(mine).masks & look(theirs).masks
         if (masks != look(mine).masks).any():
             return True
@@ -155,6 +157,7 @@ def _same_to(trial: Trial, game: int, seat: int) -> Iterator[tuple[int, Engine]]
             return
         action = recording.actions[step][game]
         allowed = np.flatnonzero(_is_legal(trial, engine, action))
+        # where the recorded move is illegal, the deal is another one
         if len(allowed) < LEAST:
             return
         engine = engine.gather(allowed)
