@@ -1,4 +1,4 @@
-"""Numbers of the pinned simulator's dex, one table per generation, so that nothing but playing needs Node.
+"""Numbers of the pinned simulator's dex, a table for each generation, so that nothing but playing needs Node.
 
 `make pokemon-dex` writes the files from an installed simulator. NOTICE.md has its licence.
 """
@@ -135,11 +135,17 @@ def dex(gen: int) -> Dex:
     """
     if gen not in GENERATIONS:
         raise OptionError(f"there is no generation {gen}: choose 1 to 9")
-    with np.load(FOLDER / f"gen{gen}.npz") as file:
+    tables = _tables()
+    return Dex(**{field.name: tables[field.name][gen - GENERATIONS[0]] for field in fields(Dex)})
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    """By field, its values of all generations, which differ in few places."""
+    with np.load(FOLDER / "dex.npz") as file:
         values = {name: file[name] for name in file.files}
     for name, value in values.items():
-        if value.ndim:
-            value.setflags(write=False)
-        else:
-            values[name] = str(value)
-    return Dex(**{field.name: values[field.name] for field in fields(Dex)})
+        value.setflags(write=False)
+        if value.ndim == 1:
+            values[name] = value.tolist()
+    return values
