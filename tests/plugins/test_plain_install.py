@@ -104,7 +104,7 @@ def test_the_wheel_is_small_and_says_that_benchmarks_run_from_a_clone(tmp_path: 
     ]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.stat().st_size < 5.7e6
+    assert wheel.stat().st_size < 4.75e6
     with zipfile.ZipFile(wheel) as files:
         benchmarks = {name.split("/")[2] for name in files.namelist() if name.startswith("ludory/benchmarks/")}
         assert benchmarks == {"harness", "sweep"}
