@@ -33,12 +33,12 @@ class Recipe(NamedTuple):
 RECIPES = {
     "minute": Recipe(
         "domino_mlp(hidden=(256, 256))",
-        {"num_epochs": 3, "fresh_states": 100_000, "batch_size": 512, "learning_rate": 1e-3},
+        {"num_epochs": 3, "fresh_states": 100_000, "batch_size": 256, "learning_rate": 2e-3},
         200,
     ),
     "hour": Recipe(
         "domino_mlp(hidden=(512, 512, 512))",
-        {"num_epochs": 30, "fresh_states": 500_000, "batch_size": 1024, "learning_rate": 1e-3},
+        {"num_epochs": 30, "fresh_states": 500_000, "batch_size": 512, "learning_rate": 2e-3},
     ),
     "gpu": Recipe(
         "domino_mlp(hidden=(2048, 2048, 2048))",

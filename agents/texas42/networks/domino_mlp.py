@@ -1,23 +1,28 @@
-"""`DominoMlp`: hidden layers over what the rules say of a state of Texas 42 with open hands."""
+"""`DominoMlp`: hidden layers over what the rules say of a state of Texas 42 with open hands after each tile that may be played."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from ludory.agents.texas42.play.tokens import VERSIONS
 from ludory.envs import GameFacts
-from ludory.envs.texas42.tiles import TILES
 from ludory.errors import OptionError
 
-from .open_hands import OpenHandNetwork, OpenValues
-from .state_reader import FEW, HAND, NUM_FEATURES, StateReader
+from .open_hands import OpenHandNetwork, OpenOdds
+from .state_reader import NUM_FEATURES, OpenStates, StateReader, open_states
+
+MOST_POINTS = 42
 
 
 class DominoMlp(OpenHandNetwork):
-    """Hidden layers; each of the mover's tiles is answered as the tile that it is, and as the place that it has in the hand.
+    """Looks at what a state is after each legal tile, and tells the odds of each number of points that are won from there.
+
+    A tile's worth by a network that sees the state before it needs one answer for each tile; after it, one answer does, and the rules
+    have done a step of the search.
 
     Args:
         facts: of Texas 42.
@@ -40,17 +45,30 @@ class DominoMlp(OpenHandNetwork):
             layers += [nn.Linear(width, wide), nn.ReLU()]
             width = wide
         self.torso = nn.Sequential(*layers)
-        self.by_tile, self.by_place = nn.Linear(width, TILES), nn.Linear(width, FEW)
-        self.value_head = nn.Linear(width, 1)
+        self.points_head = nn.Linear(width, MOST_POINTS + 1)
 
-    def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenValues:  # type: ignore[override]
+    def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenOdds:  # type: ignore[override]
         """As `OpenHandNetwork.forward`."""
         self.check_version(tokens, player)
-        seen = self.reader(tokens, mask)
-        x = self.torso(seen.features.to(self.value_head.weight.dtype))
-        # a tile is learnt of by its name and, for what no name says, by its place among the tiles of the hand
-        own = seen.places[:, 0]
-        by_place = self.by_place(x) * seen.there[:, 0].to(x.dtype)
-        q = self.by_tile(x).gather(1, seen.renamed[:, :HAND])
-        # heads are near 1 in size, points are not
-        return OpenValues(42 * q.scatter_add(1, own, by_place.to(q.dtype)), self.value_head(x).squeeze(-1))
+        states = open_states(tokens, mask)
+        legal = self.reader.legal(states)
+        rows, places = legal.nonzero(as_tuple=True)
+        worth = torch.arange(-MOST_POINTS, MOST_POINTS + 1, device=tokens.device)
+        odds = torch.full((*legal.shape, len(worth)), -torch.inf, device=tokens.device)
+        odds[rows, places] = self._odds(OpenStates(*(part[rows] for part in states)), places, worth)
+        q = odds.exp() @ worth.float()
+        return OpenOdds(q, q.masked_fill(~legal, -torch.inf).amax(1) / MOST_POINTS, odds)
+
+    def _odds(self, states: OpenStates, places: Tensor, worth: Tensor) -> Tensor:
+        """(m, 85) log-probabilities that the mover's tile at `places` (m,) is worth `worth` (85,) points."""
+        after, left = self.reader.after(states, places), self.reader.points_left(states)[:, None]
+        x = self.torso(self.reader(after.states).to(self.points_head.weight.dtype))
+        remaining = left - after.gain.abs()[:, None]
+        points = torch.arange(MOST_POINTS + 1, device=x.device)
+        log_probs: Tensor = self.points_head(x).float().masked_fill(points > remaining, -torch.inf).log_softmax(1)
+        # what the mover's team wins from now on, what of it comes after this tile, and that as the next mover sees it
+        own = (worth + left) // 2
+        later = own - after.gain.clamp(min=0)[:, None]
+        seen = torch.where(after.side[:, None] > 0, later, remaining - later)
+        possible = ((worth + left) % 2 == 0) & (later >= 0) & (later <= remaining)
+        return log_probs.gather(1, seen.clamp(0, MOST_POINTS)).masked_fill(~possible, -torch.inf)

@@ -22,6 +22,17 @@ class OpenValues(NamedTuple):
     """(n,) points still to be won / 42, from the mover's side."""
 
 
+class OpenOdds(NamedTuple):
+    """The output of a network that tells how likely each worth is."""
+
+    q: Tensor
+    """As of `OpenValues`: the mean."""
+    value: Tensor
+    """As of `OpenValues`: of the best tile."""
+    odds: Tensor
+    """(n, 7, 85) log-probabilities that a tile is worth -42..42 points, -inf where it cannot."""
+
+
 class OpenHandNetwork(Policy):
     """A network that reads tokens (`agents/texas42/play/tokens.py`) of states with all hands open."""
 
@@ -35,7 +46,7 @@ class OpenHandNetwork(Policy):
         return sum(part.numel() for part in self.parameters())
 
     @abstractmethod
-    def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenValues:  # type: ignore[override]
+    def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenValues | OpenOdds:  # type: ignore[override]
         """Values of n states.
 
         Args:

@@ -73,17 +73,54 @@ class RuleTables(nn.Module):
         self.register_buffer("pairs", torch.from_numpy(pairs), persistent=False)
 
 
-class SeenStates(NamedTuple):
-    """What a network is told of n states."""
+class OpenStates(NamedTuple):
+    """n states with open hands, seats counted from the mover."""
 
-    features: Tensor
-    """(n, NUM_FEATURES) float32."""
-    renamed: Tensor
-    """(n, 28) int64: the renamed tile at each place of the tokens."""
-    places: Tensor
-    """(n, 4, FEW) int64: of each seat the places of its strongest tiles in the hand."""
-    there: Tensor
-    """(n, 4, FEW) bool: whether it has so many, and no hand has more than `FEW`."""
+    decl: Tensor
+    """(n,) int64."""
+    tile: Tensor
+    """(n, 28) int64: the dealt tiles, seven of each seat."""
+    held: Tensor
+    """(n, 28) bool: which of them are not played."""
+    trick: Tensor
+    """(n, 3) int64: tiles that lie, in order; 0 where none does."""
+    lying: Tensor
+    """(n, 3) bool: where one does."""
+    owner: Tensor
+    """(n, 3) int64: its seat - 1, since the mover has none there."""
+
+
+class Afterstates(NamedTuple):
+    """What n states are after a tile each."""
+
+    states: OpenStates
+    gain: Tensor
+    """(n,) int64: points that the former mover's team wins by it, negative where the other team does."""
+    side: Tensor
+    """(n,) int64: 1 if the next mover is of the same team as the former one, else -1."""
+
+
+def open_states(tokens: Tensor, mask: Tensor) -> OpenStates:
+    """The states of n rows of tokens.
+
+    Args:
+        tokens: (n, 32, 12) integers, of version 2.
+        mask: (n, 32) bool, which tokens count.
+    """
+    ids = tokens.long()
+    hands, trick = ids[:, 1 : 1 + SEATS * HAND], ids[:, -TRICK:]
+    return OpenStates(
+        ids[:, 0, 10],
+        _tile_of(hands),
+        hands[..., 8] == 1,
+        _tile_of(trick),
+        mask[:, -TRICK:],
+        (trick[..., 5] - 1).clamp(min=0),
+    )
+
+
+def _tile_of(tokens: Tensor) -> Tensor:
+    return tokens[..., 0] * (tokens[..., 0] + 1) // 2 + tokens[..., 1]
 
 
 class StateReader(nn.Module):
@@ -93,29 +130,61 @@ class StateReader(nn.Module):
         super().__init__()
         self.rules = RuleTables()
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> SeenStates:
-        """Of n states.
+    def legal(self, states: OpenStates) -> Tensor:
+        """(n, 7) bool: which of the mover's tiles may be played."""
+        rules, own = self.rules, states.held[:, :HAND]
+        suit = (states.decl * SUITS + rules.led[states.decl].gather(1, states.trick[:, :1]).squeeze(1)) * TILES
+        fitting = rules.in_suit.flatten()[suit[:, None] + states.tile[:, :HAND]].bool() & states.lying[:, :1] & own
+        return own & (fitting | ~fitting.any(1, keepdim=True))
 
-        Args:
-            tokens: (n, 32, 12) integers, of version 2.
-            mask: (n, 32) bool, which tokens count.
-        """
+    def points_left(self, states: OpenStates) -> Tensor:
+        """(n,) int64: points that both teams together still win, those of the present trick among them."""
+        counts = (self.rules.points[states.tile] * states.held).sum(1)
+        tricks = (states.held.sum(1) + states.lying.sum(1)) // SEATS
+        return tricks + counts + (self.rules.points[states.trick] * states.lying).sum(1)
+
+    def after(self, states: OpenStates, place: Tensor) -> Afterstates:
+        """After the mover's tile at `place` (n,) of its hand, which is legal."""
+        rules, decl, at = self.rules, states.decl, place[:, None]
+        number, own = states.lying.sum(1), states.tile.gather(1, at)
+        held = states.held & (torch.arange(SEATS * HAND, device=place.device) != at)
+        # all four tiles, the new one in its place; the mover's is that of seat 0
+        here = torch.arange(TRICK + 1, device=place.device) == number[:, None]
+        trick = torch.cat([states.trick, states.trick[:, :1]], 1).where(~here, own)
+        seats = torch.cat([states.owner + 1, torch.zeros_like(states.owner[:, :1])], 1).where(~here, 0)
+        suit = (decl * SUITS + rules.led[decl, trick[:, 0]]) * TILES
+        winner = seats.gather(1, rules.power.flatten()[suit[:, None] + trick].argmax(1, keepdim=True)).squeeze(1)
+        ends = number == TRICK
+        points = 1 + rules.points[trick].sum(1)
+        gain = torch.where(ends, torch.where(winner % 2 == 0, points, -points), 0)
+        # everything is counted from the next mover
+        shift = torch.where(ends, winner, 1)
+        seat = (torch.arange(SEATS, device=place.device) + shift[:, None]) % SEATS
+        turned = (HAND * seat[:, :, None] + torch.arange(HAND, device=place.device)).flatten(1)
+        lying = (torch.cat([states.lying, torch.zeros_like(states.lying[:, :1])], 1) | here)[:, :TRICK] & ~ends[:, None]
+        following = OpenStates(
+            decl,
+            states.tile.gather(1, turned),
+            held.gather(1, turned),
+            trick[:, :TRICK] * lying,
+            lying,
+            ((seats[:, :TRICK] - shift[:, None]) % SEATS - 1).clamp(min=0) * lying,
+        )
+        return Afterstates(following, gain, 1 - 2 * (shift % 2))
+
+    def forward(self, states: OpenStates) -> Tensor:
+        """(n, NUM_FEATURES) float32."""
         rules = self.rules
-        ids, n = tokens.long(), tokens.shape[0]
-        decl, hands = ids[:, 0, 10], ids[:, 1 : 1 + SEATS * HAND]
-        tile = hands[..., 0] * (hands[..., 0] + 1) // 2 + hands[..., 1]  # (n, 28)
-        held = hands[..., 8] == 1
+        decl, tile, held, trick_tile, lying, owner = states
+        n, device = decl.shape[0], decl.device
         renamed = rules.renamed[decl].gather(1, tile)
-        lying, trick = mask[:, -TRICK:], ids[:, -TRICK:]
-        trick_tile = trick[..., 0] * (trick[..., 0] + 1) // 2 + trick[..., 1]  # (n, 3); 0 where none lies
-        owner = (trick[..., 5] - 1).clamp(min=0)
         lead, begun = trick_tile[:, :1], lying[:, :1]
 
         # who holds what, and what lies, as planes of 28 tiles
-        planes = torch.zeros(n, SEATS * TILES, device=ids.device)
-        seats = TILES * (torch.arange(SEATS * HAND, device=ids.device) // HAND)
+        planes = torch.zeros(n, SEATS * TILES, device=device)
+        seats = TILES * (torch.arange(SEATS * HAND, device=device) // HAND)
         planes = planes.scatter(1, seats + renamed, held.float())
-        on_table = torch.zeros(n, TRICK * TILES, device=ids.device)
+        on_table = torch.zeros(n, TRICK * TILES, device=device)
         on_table = on_table.scatter_add(1, TILES * owner + rules.renamed[decl].gather(1, trick_tile), lying.float())
         called = torch.cat([one_hot(decl, NELLO_HIGH), one_hot((decl - DOUBLES + 1).clamp(min=0).clamp(max=2), 3)], 1)
 
@@ -126,23 +195,21 @@ class StateReader(nn.Module):
         best = lying_power.max(1, keepdim=True)
         fitting = rules.in_suit.flatten()[suit + tile].bool() & begun
         wins = (power > best.values) & begun
-        own = held & (torch.arange(SEATS * HAND, device=ids.device) < HAND)
-        must = (own & fitting).any(1, keepdim=True)
-        legal = own & (fitting | ~must)
+        legal = torch.cat([self.legal(states), torch.zeros_like(held[:, HAND:])], 1)
         winner = one_hot(owner.gather(1, best.indices).squeeze(1), TRICK) * begun
         trick_points = (rules.points[trick_tile] * lying).sum(1, keepdim=True) / 10
 
         def plane(what: Tensor) -> Tensor:
             """(n, 28) by renamed tile."""
-            return torch.zeros(n, TILES, device=ids.device).scatter_add(1, renamed, what.float())
+            return torch.zeros(n, TILES, device=device).scatter_add(1, renamed, what.float())
 
         # suits: how many tiles each seat has of them, and who has the highest
-        suits = (decl[:, None, None] * SUITS + torch.arange(SUITS, device=ids.device)[:, None]) * TILES + tile[:, None]
+        suits = (decl[:, None, None] * SUITS + torch.arange(SUITS, device=device)[:, None]) * TILES + tile[:, None]
         members = rules.in_suit.flatten()[suits].bool() & held[:, None]  # (n, 8, 28)
         many = members.view(n, SUITS, SEATS, HAND).sum(3).transpose(1, 2).flatten(1) / 4
         top = rules.power.flatten()[suits].masked_fill(~members, -1).argmax(2)  # (n, 8)
         tops = (one_hot(top // HAND, SEATS) * members.any(2, keepdim=True)).transpose(1, 2).flatten(1)
-        places = torch.arange(SEATS * HAND, device=ids.device)
+        places = torch.arange(SEATS * HAND, device=device)
         highest = held & (top.gather(1, rules.led[decl].gather(1, tile)) == places)
 
         # the tiles of small hands, strongest first, in pairs
@@ -150,20 +217,20 @@ class StateReader(nn.Module):
         ordered = by_strength.topk(FEW, dim=2)
         few = (held.view(n, SEATS, HAND).sum(2) <= FEW).all(1)[:, None, None]
         there = (ordered.values >= 0) & few  # (n, 4, FEW)
-        slots = (ordered.indices + HAND * torch.arange(SEATS, device=ids.device)[:, None]).flatten(1)  # (n, 16)
+        slots = (ordered.indices + HAND * torch.arange(SEATS, device=device)[:, None]).flatten(1)  # (n, 16)
         slot_tile = tile.gather(1, slots)
         lead_tile = (decl[:, None, None] * TILES + slot_tile[:, :, None]) * TILES
         pairs = rules.pairs.flatten(0, 2)[lead_tile + slot_tile[:, None]]  # (n, 16, 16, 2)
         present = there.flatten(1)
-        both = present[:, :, None] & present[:, None, :] & ~torch.eye(SLOTS, dtype=torch.bool, device=ids.device)
+        both = present[:, :, None] & present[:, None, :] & ~torch.eye(SLOTS, dtype=torch.bool, device=device)
         pairs = (pairs * both[..., None]).permute(0, 3, 1, 2)
         counts = rules.points[tile]
         slot_facts = [counts == 5, counts == 10, fitting, wins]
         parts = [
             *(planes, on_table, called),
-            *(plane(legal), plane(own & wins & legal), plane(highest), plane(counts * held / 10)),
+            *(plane(legal), plane(wins & legal), plane(highest), plane(counts * held / 10)),
             *(many, tops, winner, trick_points),
             *(pairs.flatten(1), present),
             *(what.gather(1, slots) & present for what in slot_facts),
         ]
-        return SeenStates(torch.cat([part.float() for part in parts], 1), renamed, ordered.indices, there)
+        return torch.cat([part.float() for part in parts], 1)

@@ -20,11 +20,13 @@ def oracle_loss(
     mode: LossMode = "qvalue",
     temperature: float = 3.0,
     value_coef: float = 0.5,
+    odds: Tensor | None = None,
 ) -> Tensor:
     """(m,) loss of each state.
 
-    qvalue: squared error of q / 42, mean over legal tiles. policy: cross-entropy to the best tiles (0.3), all of which are equally right,
-    and to softmax(q / temperature) (0.7). Both: value_coef times the squared error of the value / 42.
+    qvalue: squared error of q / 42, mean over legal tiles; of a network that tells odds, their cross-entropy to what each tile is worth,
+    and nothing else. policy: cross-entropy to the best tiles (0.3), all of which are equally right, and to softmax(q / temperature) (0.7).
+    Without odds: value_coef times the squared error of the value / 42.
 
     Args:
         q: (m, 7) points, or logits.
@@ -35,10 +37,18 @@ def oracle_loss(
         mode: as `loss_mode` of `Texas42OracleConfig`.
         temperature: as there.
         value_coef: as there.
+        odds: (m, 7, 85), as `OpenOdds.odds`.
     """
+    if odds is not None and mode == "qvalue":
+        return _unlikely(odds, exact_q, legal)
     of_value = (value - exact_value / 42).square()
     of_tiles = _squared(q, exact_q, legal) if mode == "qvalue" else _cross_entropy(q, exact_q, legal, temperature)
     return of_tiles + value_coef * of_value
+
+
+def _unlikely(odds: Tensor, exact: Tensor, legal: Tensor) -> Tensor:
+    right = odds.gather(2, (exact.long() + odds.shape[2] // 2)[..., None]).squeeze(2)
+    return -torch.where(legal, right, 0.0).sum(-1) / legal.sum(-1)
 
 
 def _squared(q: Tensor, exact: Tensor, legal: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ludory.agents import NeuralAgent, PolicySpec
-from ludory.agents.texas42.networks.open_hands import OpenHandNetwork
+from ludory.agents.texas42.networks.open_hands import OpenHandNetwork, OpenOdds
 from ludory.agents.texas42.play.network import NetworkAgent
 from ludory.algorithms import Course, SupervisedAlgorithm, SupervisedModule
 from ludory.algorithms.offline.batches import own_share
@@ -92,7 +92,8 @@ class OracleModule(SupervisedModule):
     def _learn(self, batch: OracleBatch) -> tuple[Tensor, Tensor, Tensor]:
         config, said = self._config, self.policy(batch.tokens, batch.mask, batch.player)
         settings = config.loss_mode, config.temperature, config.value_coef
-        each = oracle_loss(said.q, said.value, batch.q, batch.value, batch.legal, *settings)
+        odds = said.odds if isinstance(said, OpenOdds) else None
+        each = oracle_loss(said.q, said.value, batch.q, batch.value, batch.legal, *settings, odds)
         return (each * batch.weights).mean(), said.q, said.value
 
     def no_sums(self) -> tuple[OracleTally, Tensor]:

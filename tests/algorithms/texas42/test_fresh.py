@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ludory.agents.texas42.networks.domino_mlp import DominoMlp
-from ludory.agents.texas42.networks.state_reader import FEW
+from ludory.agents.texas42.networks.state_reader import FEW, OpenStates, StateReader, open_states
 from ludory.agents.texas42.play.tokens import tokenise
-from ludory.agents.texas42.solver.solver import Solver
+from ludory.agents.texas42.solver.solver import Positions, Solver, strength_of
 from ludory.agents.texas42.solver.states import movers, open_positions
 from ludory.algorithms.texas42.oracle import Texas42Oracle
 from ludory.algorithms.texas42.oracle.fresh import fresh_states, states_of_deals
@@ -34,10 +34,9 @@ def network(seed=0):
     return DominoMlp(FACTS, hidden=(24,)).eval()
 
 
-def read(states, net=None):
+def shown(states):
     tokens = tokenise(states.deal, states.decl, states.state)
-    seen = (net or network()).reader(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask))
-    return type(seen)(*(part.numpy() for part in seen))
+    return open_states(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask))
 
 
 def renamed(decl, tile):
@@ -79,10 +78,10 @@ def test_all_states_of_a_deal_are_those_with_a_choice():
 def test_it_is_told_what_follows_and_beats_what(states):
     rows = np.concatenate([np.flatnonzero(states.decision == k)[:2] for k in range(24)])
     states = states.rows(rows)
-    seen = read(states)
+    read = StateReader()(shown(states)).numpy()
     given, _ = open_positions(states.deal, states.decl, states.state)
     mover = movers(states.state)
-    for row, features in enumerate(seen.features):
+    for row, features in enumerate(read):
         decl, trick = int(states.decl[row]), [int(tile) for tile in given.trick[row] if tile >= 0]
         hands = [tiles_of(int(given.held[row, (mover[row] + r) & 3])) for r in range(4)]
         parts = iter(np.split(features, np.cumsum([112, 84, 13, 28, 28, 28, 28, 32, 32, 3, 1, 256, 256, 16, 64])[:-1]))
@@ -129,10 +128,7 @@ def test_it_is_told_what_follows_and_beats_what(states):
         slots = [None] * 16
         if max(map(len, hands)) <= FEW:
             for r, hand in enumerate(hands):
-                places = seen.places[row, r][seen.there[row, r]]
-                dealt = sorted(states.deal[row].reshape(4, 7)[(mover[row] + r) & 3].tolist())
-                slots[4 * r : 4 * r + len(places)] = [dealt[place] for place in places]
-                assert {*slots[4 * r : 4 * r + len(places)]} == {*hand}
+                slots[4 * r : 4 * r + len(hand)] = sorted(hand, key=lambda tile: -strength_of(decl).place[tile])
         assert there.tolist() == [tile is not None for tile in slots]
         for a, lead in enumerate(slots):
             for b, tile in enumerate(slots):
@@ -140,6 +136,36 @@ def test_it_is_told_what_follows_and_beats_what(states):
                 led = led_suit(decl, lead) if pair else None
                 assert follows[16 * a + b] == bool(pair and in_suit(decl, led, tile))
                 assert beats[16 * a + b] == bool(pair and rank(decl, led, tile) > rank(decl, led, lead))
+
+
+def test_a_tile_is_worth_what_it_wins_and_what_is_won_after_it(states):
+    before = shown(states)
+    legal = StateReader().legal(before)
+    assert (legal.numpy() == (states.q != -128)).all()
+    rows, places = legal.nonzero(as_tuple=True)
+    after = StateReader().after(OpenStates(*(part[rows] for part in before)), places)
+    tile, held, lying = (part.numpy() for part in (after.states.tile, after.states.held, after.states.lying))
+    hands = (held << tile).reshape(-1, 4, 7).sum(2).astype(np.int32)
+    trick = np.where(lying, after.states.trick.numpy(), -1)
+    following = Positions(hands, -lying.sum(1) % 4, trick, after.states.decl.numpy(), np.zeros(len(hands), np.int64))
+    values, _ = Solver(threads=1).q_values(following)
+    mover = np.where(movers(states.state) % 2 == 0, 1, -1)[rows]
+    worth = states.q[rows, places] * mover
+    np.testing.assert_array_equal(after.gain.numpy() + after.side.numpy() * values, worth)
+    left = StateReader().points_left(before).numpy()
+    assert ((left[rows] - worth) % 2 == 0).all()
+    assert (abs(worth) <= left[rows]).all()
+
+
+def test_odds_are_of_what_can_be_won(states):
+    tokens = tokenise(states.deal, states.decl, states.state)
+    said = network()(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask))
+    legal, chances = states.q != -128, said.odds.detach().exp().numpy()
+    np.testing.assert_allclose(chances.sum(2), legal, atol=1e-5)
+    np.testing.assert_allclose(said.q.detach().numpy(), chances @ np.arange(-42, 43), atol=1e-3)
+    side = np.where(movers(states.state) % 2 == 0, 1, -1)[:, None]
+    exact = np.where(legal, states.q * side, 0).astype(int)
+    assert (np.take_along_axis(chances, exact[..., None] + 42, 2)[..., 0] > 0)[legal].all()
 
 
 def test_a_hand_may_stand_in_any_order(states):
@@ -176,7 +202,7 @@ def test_trumps_are_one_game_but_for_what_counts():
     for decl, rename in ((6, range(7)), (5, changed)):
         dealt, state = deal(rename)
         tokens = tokenise(dealt, np.array([decl]), state)
-        features = network().reader(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask)).features[0].numpy()
+        features = StateReader()(open_states(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask)))[0].numpy()
         seen.append(np.concatenate([features[:196], features[209:]]))
     np.testing.assert_array_equal(*seen)
 
