@@ -38,7 +38,7 @@ RECIPES = {
     ),
     "hour": Recipe(
         "domino_mlp(hidden=(512, 512, 512))",
-        {"num_epochs": 30, "fresh_states": 500_000, "batch_size": 512, "learning_rate": 2e-3},
+        {"num_epochs": 30, "fresh_states": 500_000, "batch_size": 512, "learning_rate": 3e-3},
     ),
     "gpu": Recipe(
         "domino_mlp(hidden=(2048, 2048, 2048))",
