@@ -46,6 +46,7 @@ def test_words_are_not_believed_at_level_1_and_understood_at_level_2(speakers):
     assert score(agreed, second) == score(second, agreed) == 1.0
 
 
+@pytest.mark.slow
 def test_worlds_are_drawn_by_the_probability_of_what_was_said(speakers):
     model = OBL("mlp", make_signals(), base=str(speakers), worlds=8, doubt=0.5, **{**QUICK, "num_envs": 3000})
     sampler, generator = model.sampler, torch.Generator().manual_seed(3)

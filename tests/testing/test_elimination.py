@@ -34,7 +34,9 @@ def faulty(**kernels):
     return trial(replace(STANDOFF, rules=replace(STANDOFF.rules, kernels=STANDOFF.rules.kernels._replace(**kernels))))
 
 
-@pytest.mark.parametrize("game", [STANDOFF, CUT_STANDOFF], ids=["to the end", "cut off"])
+@pytest.mark.parametrize(
+    "game", [STANDOFF, pytest.param(CUT_STANDOFF, marks=pytest.mark.slow)], ids=["to the end", "cut off"]
+)
 def test_the_honest_game_passes_and_seats_are_out_early(game):
     remarks = {}
     check_game(game, games=GAMES, report=lambda name, ok, message: remarks.update({name: (ok, message)}), cuda="skip")

@@ -42,6 +42,7 @@ def test_large_batches_play_the_games_of_small_ones(id: str) -> None:
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_games_seen_as_another_variant_are_read_at_the_places_of_their_own_records() -> None:
     shown = {name: make_game("HanabiTiny2P-v0", observation=name) for name in ("conventions", "card_knowledge")}
     engine, same = (make_engine(game, 3, seed=6, threads=1) for game in shown.values())

@@ -63,8 +63,8 @@ def true_game(table: SiteTable, **options: Any) -> Engine:
     [
         (2, 5, 0, "card_knowledge", 0),
         (3, 5, 1, "tactical", 0),
-        (4, 5, 2, "v0_belief", 0),
-        (5, 5, 3, "card_knowledge", 0),
+        pytest.param(4, 5, 2, "v0_belief", 0, marks=pytest.mark.slow),
+        pytest.param(5, 5, 3, "card_knowledge", 0, marks=pytest.mark.slow),
         (3, 4, 4, "minimal", 2),
         (2, 3, 5, "conventions", 1),
     ],

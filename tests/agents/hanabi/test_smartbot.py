@@ -94,7 +94,11 @@ def test_a_game_of_two_takes_64_moves_and_three_in_ten_are_perfect() -> None:
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("options", [{"players": 2}, {"players": 3}, {"players": 5}, *ODD], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"players": 2}, *(pytest.param({"players": many}, marks=pytest.mark.slow) for many in (3, 5)), *ODD],
+    ids=str,
+)
 def test_every_move_and_belief_follows_the_rules_as_written(options: dict[str, Any]) -> None:
     table = SelfPlay(options, games=6 if "colors" not in options else 15)
     assert_follows_the_rules(table, stray=0.0)

@@ -86,7 +86,7 @@ def test_the_time_grows_with_the_length_and_not_with_its_square(part):
 PIECES = st.lists(st.sampled_from([*TAGS, *NAMES, "||", " ", "\n", "x", "\ud800", "箱", "<", ">", "</"]), max_size=40)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(PIECES.map("".join) | st.text(), st.sampled_from(PROMPT_MODES), st.booleans(), st.booleans())
 def test_any_text_has_a_verdict_whose_spans_lie_between_their_tags(reply, mode, opened, strict):
     verdict = parse_reply(reply, decode, prompt_mode=mode, opened=opened, strict=strict)
