@@ -59,6 +59,21 @@ def cores_rows(report: Report) -> Rows:
     yield "engine, two processes of one thread together", "", "", f"{report['processes']:.2f}", ""
 
 
+def start_up_rows(report: Report) -> Rows:
+    """First steps where nothing is compiled, and how fast engines are, beside another Ludory's."""
+    for what, found in report["this"].items():
+        name, _, kind = what.partition(", few games, ")
+        if kind == "cold":
+            compiled = f"{name}, compiled, cold"
+            before = report.get("beside", {}).get(compiled)
+            bar = f"{report['bars'][name]:g} s" if name in report["bars"] else ""
+            figures = found, report["this"][compiled], before
+            yield f"`{name}`", *(f"{one['median']:.2f} s" if one else "" for one in figures), bar
+    for engine, found in report.get("engines", {}).items():
+        one, other = (", ".join(f"{found[who][call]:,.0f}" for call in found["ratio"]) for who in ("this", "beside"))
+        yield f"`{engine}`: {', '.join(found['ratio'])}, ns a game", "", one, other, ""
+
+
 def gpu_rows(report: Report) -> Rows:
     """What was compared with the CPU, then rates; a peer stands below what it is compared with."""
     parts = report["parts"]
@@ -232,6 +247,12 @@ TABLES = (
         "Texas 42 | measured | goal | machine, date",
         ("texas42-*.json",),
         TEXAS42,
+    ),
+    ResultsTable(
+        "First steps",
+        "CPU seconds to the first step, nothing compiled before; presets of Hanabi after each other | two games | eight, compiled | an earlier version | bar | machine, date",
+        ("start-up.json",),
+        {"start-up": start_up_rows},
     ),
     ResultsTable(
         "The browser's server",
