@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.algorithms.texas42.oracle import Texas42Oracle
-from ludory.algorithms.texas42.oracle.fresh import states_of_deals
+from ludory.algorithms.texas42.oracle.fresh import unseen_states
 from ludory.algorithms.texas42.oracle.tally import as_json, score_network, tally_tables
 from ludory.arguments import Positional
 from ludory.benchmarks.harness.benchmark import Result, benchmark
@@ -53,8 +53,6 @@ RECIPES = {
     ),
 }
 """By name: a quick run of all steps; an hour of one core; a GPU and about 16 cores."""
-SCORED = 1 << 33
-"""In the seed of the deals that scores are of: neither an epoch nor the deals that a training looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def run(options: NetworkOptions) -> Result:
         begun, cpu_begun = perf_counter(), process_time()
         interrupted = train_to_file(model, model.planned_timesteps, file, minutes=options.minutes, progress_bar=True)
         seconds, cpu_seconds = perf_counter() - begun, process_time() - cpu_begun
-    counted = score_network(model.policy, states_of_deals(recipe.deals, (options.seed, SCORED)))
+    counted = score_network(model.policy, unseen_states(recipe.deals, options.seed))
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     report = {
         "recipe": options.recipe,

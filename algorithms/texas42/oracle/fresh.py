@@ -24,6 +24,8 @@ POWER = 0.7
 """States are drawn in proportion to this power of their share of all that a deal can reach: else the first tricks would never be seen."""
 OF_A_DEAL = 6
 """States of a deal, about."""
+UNSEEN = 1 << 33
+"""In the seed of deals that a network is scored on in the end, in place of an epoch; a training looks at others on its way."""
 
 
 def fresh_states(count: int, seed: Sequence[int]) -> OracleData:
@@ -43,6 +45,11 @@ def fresh_states(count: int, seed: Sequence[int]) -> OracleData:
 def states_of_deals(deals: int, seed: Sequence[int]) -> OracleData:
     """All states with a choice of deals that are played at random."""
     return _played(deals, np.random.default_rng(seed), np.ones(FORCED))
+
+
+def unseen_states(deals: int, seed: int) -> OracleData:
+    """All states with a choice of deals that a training with this seed neither learns from nor looks at."""
+    return states_of_deals(deals, (seed, UNSEEN))
 
 
 def _played(deals: int, draws: np.random.Generator, chances: NDArray[np.float64]) -> OracleData:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import chain
 
 import numpy as np
@@ -14,8 +15,10 @@ from ludory.agents.texas42.play.tokens import tokenise
 from ludory.agents.texas42.solver.solver import Positions, Solver, strength_of
 from ludory.agents.texas42.solver.states import movers, open_positions
 from ludory.algorithms.texas42.oracle import Texas42Oracle
-from ludory.algorithms.texas42.oracle.fresh import fresh_states, states_of_deals
+from ludory.algorithms.texas42.oracle.fresh import fresh_states, states_of_deals, unseen_states
 from ludory.algorithms.texas42.oracle.onnx_file import export_onnx
+from ludory.algorithms.texas42.oracle.oracle import SCORED
+from ludory.cli import main
 from ludory.envs.make import make_game
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW, in_suit, led_suit, rank, tiles_of
 from ludory.errors import OptionError
@@ -230,6 +233,21 @@ def test_it_learns_from_new_states_in_every_epoch(capsys):
     assert "q gap states" in said
     assert "zero regret states" in said
     assert "q mae states" in said
+
+
+def test_it_is_scored_and_kept_by_deals_that_it_has_not_seen(tmp_path, capsys):
+    file, shelf = str(tmp_path / "net.ludory"), str(tmp_path / "kept")
+    Texas42Oracle("domino_mlp(hidden=(8,))", seed=2, **SMALL).learn(128).save(file)
+    assert main(["texas42", "evaluate", file, "--deals", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["network"]["overall"]
+    assert found["states"] == len(unseen_states(3, 2).state)
+    assert not {*map(tuple, unseen_states(30, 2).deal)} & {*map(tuple, states_of_deals(30, (2, SCORED)).deal)}
+    assert main(["texas42", "promote", file, "--deals", "2", "--catalogue", shelf]) == 0
+    assert main(["texas42", "evaluate", file, "--split", "test"]) == 2
+    assert main(["texas42", "evaluate", file, "--data", str(tmp_path), "--deals", "3"]) == 2
+    refused = capsys.readouterr().err.splitlines()
+    assert "--split test: is of labels or shards; new deals have no splits" in refused[0]
+    assert "--deals is of new deals, and the states are those of" in refused[1]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from ludory.arguments import Arg, as_typed
 from ludory.cli.common import (
+    Count,
     File,
     FileArgument,
     Flag,
@@ -20,22 +21,28 @@ from ludory.cli.common import (
     parse,
     show_table,
 )
+from ludory.errors import OptionError
 
 CATALOGUE = Path("models/texas42")
 
 
+LABELS = Path("data/texas42-labels")
+
+
 @dataclass(frozen=True, kw_only=True)
-class _Data:
-    data: Annotated[Folder, Arg(aliases=("--input",))] = Path("data/texas42-labels")
-    """Labels or shards."""
+class _Sampled:
     per_decision: Annotated[int, Arg(metavar="N")] = 2000
     """States of a shard for each number of tiles played."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Scored(_Data):
+class _Scored(_Sampled):
     checkpoint: FileArgument
     """Checkpoint of `ludory train texas42_oracle`."""
+    data: Annotated[Folder | None, Arg(aliases=("--input",))] = None
+    """Labels or shards (default: those of data/texas42-labels; new deals, if the network learnt from new deals)."""
+    deals: Maybe[Count] = None
+    """New deals, of which all states count (default: 300)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +115,14 @@ class _Models:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tokenise(_Data):
+class _Tokenise(_Sampled):
     """Write tokens int8 [N, 32, 12] of labels and shards as NumPy files.
 
     Example: ludory texas42 tokenise --data data/shards-standard --out data/tokenized
     """
+
+    data: Annotated[Folder, Arg(aliases=("--input",))] = LABELS
+    """Labels or shards."""
 
     out: Annotated[Folder, Arg(aliases=("--output",))]
     """Folder to write to."""
@@ -149,12 +159,11 @@ def evaluate(argv: list[str]) -> int:
 
     from ludory.algorithms.texas42.oracle.tally import as_json, tally_tables
 
-    _, counted = _scored(chosen, chosen.split)
+    _, counted, states = _scored(chosen, chosen.split)
     if chosen.json:
         print(json.dumps(as_json(counted), indent=2))
     else:
-        title = f"{chosen.checkpoint} on {chosen.data}, {chosen.split}: every decision counts the same"
-        show_table(tally_tables(title, counted))
+        show_table(tally_tables(f"{chosen.checkpoint} on {states}: every decision counts the same", counted))
     return 0
 
 
@@ -186,9 +195,8 @@ def promote(argv: list[str]) -> int:
     from ludory.algorithms.texas42.oracle.catalogue import promote as keep
     from ludory.algorithms.texas42.oracle.tally import as_json
 
-    model, counted = _scored(chosen, "val")
-    states = int(counted.sums[0].sum())
-    card = keep(model, chosen.catalogue, as_json(counted), f"{states} validation states of {chosen.data.name}")
+    model, counted, states = _scored(chosen, "val")
+    card = keep(model, chosen.catalogue, as_json(counted), f"{int(counted.sums[0].sum())} states of {states}")
     print(
         f"{chosen.catalogue / card.file}: type next\n\n  ludory eval {as_typed(chosen.catalogue / card.file)} texas42/pimc --game Texas42Play-v0"
     )
@@ -239,11 +247,21 @@ def tokenise(argv: list[str]) -> int:
     return 0
 
 
-def _scored(chosen: _Scored, split: Literal["val", "test"]) -> tuple[Any, Any]:
-    """The model and its tally."""
+def _scored(chosen: _Scored, split: Literal["val", "test"]) -> tuple[Any, Any, str]:
+    """The model, its tally, and of what."""
     from ludory.algorithms.texas42.oracle.data import read_split
+    from ludory.algorithms.texas42.oracle.fresh import unseen_states
     from ludory.algorithms.texas42.oracle.oracle import open_network
     from ludory.algorithms.texas42.oracle.tally import score_network
 
     model = open_network(chosen.checkpoint)
-    return model, score_network(model.policy, read_split(chosen.data, split, chosen.per_decision, 0))
+    data = LABELS if chosen.data is None and model.config.dataset is not None else chosen.data
+    if data is not None:
+        if chosen.deals is not None:
+            raise OptionError(f"--deals is of new deals, and the states are those of {data}: leave one out")
+        states = read_split(data, split, chosen.per_decision, 0)
+        return model, score_network(model.policy, states), f"{data.name}, {split}"
+    if split == "test":
+        raise OptionError("--split test: is of labels or shards; new deals have no splits: name a folder with --data")
+    deals = chosen.deals or 300
+    return model, score_network(model.policy, unseen_states(deals, model.config.seed)), f"{deals:,} new deals"
