@@ -52,7 +52,7 @@ RECIPES = {
         },
     ),
 }
-"""By name: a quick run of all steps; an hour of one core; a GPU and about 16 cores."""
+"""By name: a quick run of all steps; an hour or more of one core; a GPU and about 16 cores."""
 
 
 @dataclass(frozen=True, slots=True)
