@@ -108,3 +108,5 @@ NEARER = np.array([mask_of(t for t in _ALL if abs(HIGH[t] + LOW[t] - 7) < d) for
 """int32 [9]: mask of the tiles less than d away from seven pips."""
 COUNTING = tuple(t for t in _ALL if COUNT[t])
 """The five tiles that count."""
+POINTS = 42
+"""Of a hand: one for each trick, and those of the tiles that count."""

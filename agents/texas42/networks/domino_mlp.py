@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from ludory.agents.texas42.play.tokens import VERSIONS
 from ludory.envs import GameFacts
+from ludory.envs.texas42.tiles import POINTS
 from ludory.errors import OptionError
 
 from .open_hands import OpenHandNetwork, OpenOdds
-from .state_reader import NUM_FEATURES, OpenStates, StateReader, open_states
-
-MOST_POINTS = 42
+from .open_states import OpenStates, open_states
+from .state_reader import NUM_FEATURES, StateReader
 
 
 class DominoMlp(OpenHandNetwork):
@@ -45,30 +45,30 @@ class DominoMlp(OpenHandNetwork):
             layers += [nn.Linear(width, wide), nn.ReLU()]
             width = wide
         self.torso = nn.Sequential(*layers)
-        self.points_head = nn.Linear(width, MOST_POINTS + 1)
+        self.points_head = nn.Linear(width, POINTS + 1)
 
     def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenOdds:  # type: ignore[override]
         """As `OpenHandNetwork.forward`."""
         self.check_version(tokens, player)
         states = open_states(tokens, mask)
-        legal = self.reader.legal(states)
+        legal = self.reader.rules.legal(states)
         rows, places = legal.nonzero(as_tuple=True)
-        worth = torch.arange(-MOST_POINTS, MOST_POINTS + 1, device=tokens.device)
+        worth = torch.arange(-POINTS, POINTS + 1, device=tokens.device)
         odds = torch.full((*legal.shape, len(worth)), -torch.inf, device=tokens.device)
         odds[rows, places] = self._odds(OpenStates(*(part[rows] for part in states)), places, worth)
         q = odds.exp() @ worth.float()
-        return OpenOdds(q, q.masked_fill(~legal, -torch.inf).amax(1) / MOST_POINTS, odds)
+        return OpenOdds(q, q.masked_fill(~legal, -torch.inf).amax(1) / POINTS, odds)
 
     def _odds(self, states: OpenStates, places: Tensor, worth: Tensor) -> Tensor:
         """(m, 85) log-probabilities that the mover's tile at `places` (m,) is worth `worth` (85,) points."""
-        after, left = self.reader.after(states, places), self.reader.points_left(states)[:, None]
+        after, left = self.reader.rules.after(states, places), self.reader.rules.points_left(states)[:, None]
         x = self.torso(self.reader(after.states).to(self.points_head.weight.dtype))
         remaining = left - after.gain.abs()[:, None]
-        points = torch.arange(MOST_POINTS + 1, device=x.device)
+        points = torch.arange(POINTS + 1, device=x.device)
         log_probs: Tensor = self.points_head(x).float().masked_fill(points > remaining, -torch.inf).log_softmax(1)
         # what the mover's team wins from now on, what of it comes after this tile, and that as the next mover sees it
         own = (worth + left) // 2
         later = own - after.gain.clamp(min=0)[:, None]
         seen = torch.where(after.side[:, None] > 0, later, remaining - later)
         possible = ((worth + left) % 2 == 0) & (later >= 0) & (later <= remaining)
-        return log_probs.gather(1, seen.clamp(0, MOST_POINTS)).masked_fill(~possible, -torch.inf)
+        return log_probs.gather(1, seen.clamp(0, POINTS)).masked_fill(~possible, -torch.inf)

@@ -10,12 +10,11 @@ from torch import Tensor, nn
 from ludory.agents import Policy, PolicyOutput, check_encoder
 from ludory.envs import GameFacts
 from ludory.envs.texas42.observation import FEATURES, HAND_TOKEN, TOKENS
-from ludory.envs.texas42.tiles import TILES
+from ludory.envs.texas42.tiles import POINTS, TILES
 from ludory.errors import OptionError
 
 SIZES = (7, 7, 2, 3, 4, 2, 10, 3)
 """How many values each feature of a token has."""
-POINTS = 42
 
 
 class TranscriptTransformer(Policy):

@@ -40,13 +40,13 @@ def oracle_loss(
         odds: (m, 7, 85), as `OpenOdds.odds`.
     """
     if odds is not None and mode == "qvalue":
-        return _unlikely(odds, exact_q, legal)
+        return _cross_entropy_of_odds(odds, exact_q, legal)
     of_value = (value - exact_value / 42).square()
     of_tiles = _squared(q, exact_q, legal) if mode == "qvalue" else _cross_entropy(q, exact_q, legal, temperature)
     return of_tiles + value_coef * of_value
 
 
-def _unlikely(odds: Tensor, exact: Tensor, legal: Tensor) -> Tensor:
+def _cross_entropy_of_odds(odds: Tensor, exact: Tensor, legal: Tensor) -> Tensor:
     right = odds.gather(2, (exact.long() + odds.shape[2] // 2)[..., None]).squeeze(2)
     return -torch.where(legal, right, 0.0).sum(-1) / legal.sum(-1)
 

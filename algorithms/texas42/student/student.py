@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ludory.agents import PolicyOutput, PolicySpec
-from ludory.agents.texas42.networks.transcript import POINTS, TranscriptTransformer
+from ludory.agents.texas42.networks.transcript import TranscriptTransformer
 from ludory.algorithms import Course, SupervisedAlgorithm, SupervisedModule, figures_table
 from ludory.algorithms.offline.batches import own_share
 from ludory.algorithms.offline.supervised_module import VALIDATION_ROWS
@@ -26,7 +26,7 @@ from ludory.algorithms.texas42.data.eq_analysis import READERS, read_records
 from ludory.data.formats.texas42.eq_records import EqGame
 from ludory.data.formats.texas42.names import Split, split_of
 from ludory.envs import EnvLike, make_game
-from ludory.envs.texas42.tiles import TILES
+from ludory.envs.texas42.tiles import POINTS, TILES
 from ludory.errors import DataError, OptionError
 
 from .config import Texas42StudentConfig

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from ludory.agents.texas42.networks.domino_mlp import DominoMlp
-from ludory.agents.texas42.networks.state_reader import FEW, OpenStates, StateReader, open_states
+from ludory.agents.texas42.networks.open_states import OpenStates, RuleTables, open_states
+from ludory.agents.texas42.networks.state_reader import FEW, StateReader
 from ludory.agents.texas42.play.tokens import tokenise
 from ludory.agents.texas42.solver.solver import Positions, Solver, strength_of
 from ludory.agents.texas42.solver.states import movers, open_positions
@@ -37,7 +38,7 @@ def network(seed=0):
     return DominoMlp(FACTS, hidden=(24,)).eval()
 
 
-def shown(states):
+def as_tensors(states):
     tokens = tokenise(states.deal, states.decl, states.state)
     return open_states(torch.from_numpy(tokens.tokens), torch.from_numpy(tokens.mask))
 
@@ -81,7 +82,7 @@ def test_all_states_of_a_deal_are_those_with_a_choice():
 def test_it_is_told_what_follows_and_beats_what(states):
     rows = np.concatenate([np.flatnonzero(states.decision == k)[:2] for k in range(24)])
     states = states.rows(rows)
-    read = StateReader()(shown(states)).numpy()
+    read = StateReader()(as_tensors(states)).numpy()
     given, _ = open_positions(states.deal, states.decl, states.state)
     mover = movers(states.state)
     for row, features in enumerate(read):
@@ -142,11 +143,11 @@ def test_it_is_told_what_follows_and_beats_what(states):
 
 
 def test_a_tile_is_worth_what_it_wins_and_what_is_won_after_it(states):
-    before = shown(states)
-    legal = StateReader().legal(before)
+    before = as_tensors(states)
+    legal = RuleTables().legal(before)
     assert (legal.numpy() == (states.q != -128)).all()
     rows, places = legal.nonzero(as_tuple=True)
-    after = StateReader().after(OpenStates(*(part[rows] for part in before)), places)
+    after = RuleTables().after(OpenStates(*(part[rows] for part in before)), places)
     tile, held, lying = (part.numpy() for part in (after.states.tile, after.states.held, after.states.lying))
     hands = (held << tile).reshape(-1, 4, 7).sum(2).astype(np.int32)
     trick = np.where(lying, after.states.trick.numpy(), -1)
@@ -155,7 +156,7 @@ def test_a_tile_is_worth_what_it_wins_and_what_is_won_after_it(states):
     mover = np.where(movers(states.state) % 2 == 0, 1, -1)[rows]
     worth = states.q[rows, places] * mover
     np.testing.assert_array_equal(after.gain.numpy() + after.side.numpy() * values, worth)
-    left = StateReader().points_left(before).numpy()
+    left = RuleTables().points_left(before).numpy()
     assert ((left[rows] - worth) % 2 == 0).all()
     assert (abs(worth) <= left[rows]).all()
 
@@ -245,7 +246,9 @@ def test_it_is_scored_and_kept_by_deals_that_it_has_not_seen(tmp_path, capsys):
     assert main(["texas42", "promote", file, "--deals", "2", "--catalogue", shelf]) == 0
     assert main(["texas42", "evaluate", file, "--split", "test"]) == 2
     assert main(["texas42", "evaluate", file, "--data", str(tmp_path), "--deals", "3"]) == 2
+    assert main(["texas42", "evaluate", file, "--deals", "0"]) == 2
     refused = capsys.readouterr().err.splitlines()
+    assert "--deals" in refused[2]
     assert "--split test: is of labels or shards; new deals have no splits" in refused[0]
     assert "--deals is of new deals, and the states are those of" in refused[1]
 

@@ -319,7 +319,6 @@ def test_a_cut_stream_gives_the_same_observations(seen: list[BattleTrajectory]) 
     assert (row[72:144:12] == whole[5][72:144:12]).all()
 
 
-@pytest.mark.slow
 def test_a_log_that_shows_fewer_decisions_is_refused(seen: list[BattleTrajectory]) -> None:
     one = replace(seen[0], steps=seen[0].steps * 2)
     with pytest.raises(
@@ -328,6 +327,7 @@ def test_a_log_that_shows_fewer_decisions_is_refused(seen: list[BattleTrajectory
         observations_of(one)
 
 
+@pytest.mark.slow
 def test_samples_have_the_shapes_of_a_data_set(tmp_path: Path, chosen: list[BattleTrajectory]) -> None:
     gen9 = [one for one in chosen if one.meta["format"] == "gen9randombattle"]
     file = tmp_path / "b.jsonl"

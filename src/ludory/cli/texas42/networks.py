@@ -23,10 +23,10 @@ from ludory.cli.common import (
 )
 from ludory.errors import OptionError
 
-CATALOGUE = Path("models/texas42")
-
-
-LABELS = Path("data/texas42-labels")
+CATALOGUE, LABELS = Path("models/texas42"), Path("data/texas42-labels")
+"""Folders, unless others are named."""
+NEW_DEALS = 300
+"""Deals that a network is scored on, unless told otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,6 @@ class _Tokenise(_Sampled):
 
     data: Annotated[Folder, Arg(aliases=("--input",))] = LABELS
     """Labels or shards."""
-
     out: Annotated[Folder, Arg(aliases=("--output",))]
     """Folder to write to."""
     tokens: Literal[1, 2] = 2
@@ -249,6 +248,7 @@ def tokenise(argv: list[str]) -> int:
 
 def _scored(chosen: _Scored, split: Literal["val", "test"]) -> tuple[Any, Any, str]:
     """The model, its tally, and of what."""
+    from ludory.agents import check_count
     from ludory.algorithms.texas42.oracle.data import read_split
     from ludory.algorithms.texas42.oracle.fresh import unseen_states
     from ludory.algorithms.texas42.oracle.oracle import open_network
@@ -263,5 +263,6 @@ def _scored(chosen: _Scored, split: Literal["val", "test"]) -> tuple[Any, Any, s
         return model, score_network(model.policy, states), f"{data.name}, {split}"
     if split == "test":
         raise OptionError("--split test: is of labels or shards; new deals have no splits: name a folder with --data")
-    deals = chosen.deals or 300
+    deals = NEW_DEALS if chosen.deals is None else chosen.deals
+    check_count("--deals", deals)
     return model, score_network(model.policy, unseen_states(deals, model.config.seed)), f"{deals:,} new deals"
