@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+gc.disable()  # until all tests are collected: importing makes little that can go
 settings.register_profile("ludory", deadline=None)  # shared cores are slow at times
 settings.load_profile("ludory")
 os.environ["LUDORY_MEASURE"] = "0"  # what is faster differs from run to run, and rounds differently
@@ -99,6 +100,7 @@ def pytest_collection_finish() -> None:
     """Spare every later garbage collection a look at all that was imported."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -110,7 +112,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     from ludory.envs.engine.kernel_engine import few_steps
 
     fast = "slow" not in item.keywords
-    few = few_steps("optimised" not in item.keywords, patience=1.0 if fast else 0.0)
+    few = few_steps("optimised" not in item.keywords, patience=6.0 if fast else 0.0)
     with few, plain_kernels() if fast and "plain" in item.keywords else nullcontext():
         return (yield)
 

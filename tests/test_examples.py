@@ -44,7 +44,7 @@ def test_kuhn_poker_keeps_the_contract_and_self_play_becomes_harder_to_exploit()
 
 
 def test_reinforce_learns():
-    random, learnt = _example("reinforce").main()
+    random, learnt = _example("reinforce").main(40_000)
     assert learnt > random + 0.3
 
 

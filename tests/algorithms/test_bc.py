@@ -62,6 +62,7 @@ def weighing_2(columns):
     return columns._replace(extras={**columns.extras, WEIGHT.name: np.full(len(columns.games), 2, np.float32)})
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("whole_games", [False, True])
 def test_a_mixture_has_the_first_set_once_and_another_by_its_share(identity, tmp_path, whole_games):
     other = record_games(tmp_path / "other", make_identity(), SaysWhatItSees(), 40, change=weighing_2)
@@ -139,6 +140,7 @@ def test_values_learn_the_returns_when_they_are_asked_to(identity):
     assert values.detach().numpy() == pytest.approx(np.ones(4), abs=0.3)
 
 
+@pytest.mark.plain
 def test_sample_weights_decide_what_is_learnt(tmp_path):
     """Half of the answers are wrong; they weigh nothing."""
 

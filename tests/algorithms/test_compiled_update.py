@@ -26,9 +26,9 @@ NETWORKS = [
 ]
 
 
-def trained_a_little(network, **config) -> PPO:
-    model = PPO("mlp", "HanabiSmall2P-v0", num_envs=70, n_steps=12, batch_size=128, seed=5, **network, **config)
-    model.learn(1680)  # values and logits away from their start, Adam with moments
+def trained_a_little(network, num_envs, **config) -> PPO:
+    model = PPO("mlp", "HanabiSmall2P-v0", num_envs=num_envs, n_steps=12, batch_size=128, seed=5, **network, **config)
+    model.learn(24 * num_envs)  # values and logits away from their start, Adam with moments
     return model
 
 
@@ -42,7 +42,13 @@ def both(model, used=None):
     return [
         kind(one.policy, one.optimizer, one.config, rollout, *targets)
         for kind, one in ((CompiledUpdate, model), (TorchUpdate, twin))
-    ], torch.randperm(840, generator=torch.Generator().manual_seed(0))
+    ], torch.randperm(targets[0].numel(), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture
+def num_envs(request) -> int:
+    """Few games where they are played in plain Python."""
+    return 26 if "plain" in request.node.keywords else 70
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +57,8 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_forward_gives_logits_and_values_of_the_policy(network):
-    model = trained_a_little(network)
+def test_forward_gives_logits_and_values_of_the_policy(network, num_envs):
+    model = trained_a_little(network, num_envs)
     seen = model.sampler.lanes.observe()
     with torch.no_grad():
         expected = model.policy(seen)
@@ -63,10 +69,10 @@ def test_forward_gives_logits_and_values_of_the_policy(network):
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 @pytest.mark.parametrize("threads", ["1", "3"])
-def test_gradient_and_losses_are_pytorchs(network, threads, monkeypatch, request):
+def test_gradient_and_losses_are_pytorchs(network, num_envs, threads, monkeypatch, request):
     monkeypatch.setattr("ludory.algorithms.ppo.compiled.ROWS_PER_THREAD", 70)
     monkeypatch.setenv("LUDORY_NUM_THREADS", threads)
-    (ours, plain), order = both(trained_a_little(network, ent_coef=0.3, clip_range=0.01))
+    (ours, plain), order = both(trained_a_little(network, num_envs, ent_coef=0.3, clip_range=0.01))
     blocks = 2 if "plain" in request.node.keywords else 5
     rows = order[: 64 * blocks - 20]  # the last one is a part of a block
     torch.testing.assert_close(
@@ -79,9 +85,9 @@ def test_gradient_and_losses_are_pytorchs(network, threads, monkeypatch, request
 
 
 @pytest.mark.plain
-def test_heads_without_effect_count_in_neither():
-    used = torch.rand(12, 70, 1, generator=torch.Generator().manual_seed(1)) < 0.5
-    (ours, plain), order = both(trained_a_little({"hidden": (9,)}, ent_coef=0.3, clip_range=0.01), used)
+def test_heads_without_effect_count_in_neither(num_envs):
+    used = torch.rand(12, num_envs, 1, generator=torch.Generator().manual_seed(1)) < 0.5
+    (ours, plain), order = both(trained_a_little({"hidden": (9,)}, num_envs, ent_coef=0.3, clip_range=0.01), used)
     found = torch.from_numpy(ours.gradient(order[:100])).float()
     torch.testing.assert_close(found, plain.gradient(order[:100]), rtol=1e-4, atol=1e-5)
     layout = CompiledMlp(plain.policy, ours.mlp.usual)
@@ -91,8 +97,8 @@ def test_heads_without_effect_count_in_neither():
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 @pytest.mark.parametrize("normalise", [True, False])
-def test_steps_move_weights_and_moments_as_pytorchs_do(network, normalise, request):
-    model = trained_a_little(network, normalize_advantage=normalise, max_grad_norm=0.1)
+def test_steps_move_weights_and_moments_as_pytorchs_do(network, num_envs, normalise, request):
+    model = trained_a_little(network, num_envs, normalize_advantage=normalise, max_grad_norm=0.1)
     (ours, plain), order = both(model)
     for rows in order.split(100)[: 2 if "plain" in request.node.keywords else None]:
         for update in (ours, plain):
@@ -113,7 +119,7 @@ def test_steps_move_weights_and_moments_as_pytorchs_do(network, normalise, reque
 
 @pytest.mark.plain
 def test_only_multi_layer_perceptrons_over_bits_in_float32_are_compiled():
-    model = trained_a_little({"hidden": (8,)})
+    model = PPO("mlp", "HanabiSmall2P-v0", num_envs=2, hidden=(8,))
     assert can_compile(model.policy)
     assert not can_compile(model.policy.double())
 
@@ -139,14 +145,14 @@ def test_kernels_that_kernels_call_are_inlined(module):
 
 @pytest.mark.plain
 @pytest.mark.parametrize("max_kl", [float("inf"), 1e-9], ids=["all", "until the policy has moved"])
-def test_many_minibatches_in_one_call_are_those_of_many_calls(max_kl):
-    model = trained_a_little({"hidden": (9,), "activation": "tanh"}, n_epochs=1)
+def test_many_minibatches_in_one_call_are_those_of_many_calls(max_kl, num_envs):
+    model = trained_a_little({"hidden": (9,), "activation": "tanh"}, num_envs, n_epochs=1)
     rollout, _ = model.sampler.collect(model.policy, 12, model.generator)
     targets = gae(rollout.steps(), gamma=0.99, lam=0.95)
     model.save("twin.ludory")
     twin = PPO.load("twin.ludory")
     one, many = (CompiledUpdate(m.policy, m.optimizer, m.config, rollout, *targets) for m in (model, twin))
-    order = torch.randperm(840)[:300]  # the last minibatch is smaller
+    order = torch.randperm(12 * num_envs)[:300]  # the last minibatch is smaller
     losses, begun, norms = one.minibatches(order, max_kl)
     expected, begun_, norms_ = model._minibatches(many, order, max_kl)
     assert begun == begun_ == (2 if max_kl < 1 else 3)

@@ -17,6 +17,7 @@ from support.text_games.lake_and_sudoku import replayed
 from ludory.envs.engine.kernel_engine import KernelEngine
 
 
+@pytest.mark.plain
 def test_batches_on_the_cpu():
     steps, differences = replayed(lambda game, count: KernelEngine(game, count, seed=0))
     assert differences == []

@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ludory.plugins import agents, commands, games
 
 PAGE = (Path(__file__).parents[2] / "docs" / "games" / "text_games.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.plain
 def test_examples_run(capsys):
     names: dict[str, object] = {}
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)):

@@ -59,7 +59,7 @@ def test_another_seed_and_a_single_game_pass():
 
 def test_every_property_is_reported():
     reported = []
-    check_game(HIGH_CARD, report=lambda *line: reported.append(line), cuda="skip")
+    check_game(HIGH_CARD, games=6, report=lambda *line: reported.append(line), cuda="skip")
     assert [name for name, _, _ in reported] == list(PROPERTIES)
     assert all(ok for _, ok, _ in reported)
     remarks = {name: message for name, _, message in reported if message}
@@ -582,13 +582,13 @@ def negated(result):
 
 
 def test_the_vector_view_reuses_its_buffer(monkeypatch):
-    honest, buffers = GameVectorEnv.step, {}
+    honest = GameVectorEnv.step
 
     def reusing(self, actions):
         observation, *rest = honest(self, actions)
-        kept = buffers.setdefault(id(self), observation)
-        kept[:] = observation
-        return kept, *rest
+        self.kept = vars(self).get("kept", observation)
+        self.kept[:] = observation
+        return self.kept, *rest
 
     monkeypatch.setattr(GameVectorEnv, "step", reusing)
     assert_caught("Gymnasium vector", says="a later step changed an array returned before")

@@ -95,13 +95,17 @@ Index: TypeAlias = "SupportsIndex | slice | tuple[SupportsIndex | slice, ...]"
 """What a kernel writes in brackets after an array."""
 
 
+_WIDE: dict[type, type[np.generic]] = {
+    **dict.fromkeys((np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32), np.int64),
+    **dict.fromkeys((np.float16, np.float32), np.float64),
+}
+"""What compiled code computes with, in 64 bits: an int8 read from an array would overflow in plain Python."""
+
+
 def widened(value: np.generic) -> np.generic:
     """A number read from an array as compiled code computes with it: integers and floats in 64 bits."""
-    kind, size = value.dtype.kind, value.dtype.itemsize
-    if size < 8 and kind in "iu":
-        # compiled code computes in 64 bits; an int8 read from an array would overflow in plain Python
-        return np.int64(value)
-    return np.float64(value) if size < 8 and kind == "f" else value
+    wider = _WIDE.get(type(value))
+    return value if wider is None else wider(value)
 
 
 class WideArray:
@@ -129,7 +133,8 @@ class WideArray:
 
     def __getitem__(self, index: Index) -> Any:
         value = self.array[index]
-        return WideArray(value) if isinstance(value, np.ndarray) else widened(value)
+        wider = _WIDE.get(type(value))  # not `widened(value)`: this is most of what plain Python does
+        return wider(value) if wider else WideArray(value) if isinstance(value, np.ndarray) else value
 
     def __setitem__(self, index: Index, value: ArrayLike) -> None:
         self.array[index] = value

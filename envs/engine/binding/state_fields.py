@@ -131,15 +131,23 @@ def state_maker(kinds: StateFields) -> Callable[..., State]:
 def _plain_state_maker(kinds: StateFields) -> Callable[..., State]:
     """`state_maker` for kernels that run as plain Python; the state is a NamedTuple of arrays."""
     made, starts = state_class(kinds.names), kinds.starts
+    last: tuple[Any, list[Any]] | None = None  # the state of the last call, and what it was made of
 
     def state_of(records, places, shared):
-        given, held = iter(shared), getattr(records, "array", records)
-        return made(
+        nonlocal last
+        parts, known = [getattr(part, "array", part) for part in (records, places, *shared)], last
+        # one engine calls again and again, and fields are views of its records: making them anew would take as long as the rules
+        if known is not None and all(map(operator.is_, parts, known[1])):
+            return known[0]
+        given = iter(shared)
+        state = made(
             *(
-                next(given) if kind.shared else wide(_field_view(held, places, starts[kind.name], kind))
+                next(given) if kind.shared else wide(_field_view(parts[0], places, starts[kind.name], kind))
                 for kind in kinds.fields
             )
         )
+        last = state, parts  # in one assignment: other threads may play the same game
+        return state
 
     return state_of
 

@@ -119,6 +119,7 @@ def test_sequential_halving_spends_all_simulations_on_fewer_and_fewer_actions():
     assert len(visit_schedule(9, 7)) == 7
 
 
+@pytest.mark.plain
 def test_a_batch_is_many_single_games():
     engine = make_engine("ConnectFour-v0", 5, seed=1)
     engine.reset()

@@ -136,6 +136,7 @@ def test_worlds_have_the_frequencies_of_counting_out(seat):
     assert narrowed > 4
 
 
+@pytest.mark.plain
 def test_what_no_bot_would_do_leaves_the_worlds_that_explain_most_of_it():
     play = Play(HIGH_CARD, TIMID, 1, 3, counts=200)
     own = int(play.engine.state.cards[0, 1])

@@ -269,6 +269,7 @@ def bidding(hand: int, bids: list[int], **options):
     return int(agent.choose(engine, seat, np.array([0]), None)[0])
 
 
+@pytest.mark.plain
 def test_what_is_bid():
     assert bidding(WEAK, []) == PASS
     fair = tiles("5-5 5-4 5-2 5-1 4-4 1-1 3-0")

@@ -27,6 +27,8 @@ from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.player import Memory
 
+pytestmark = pytest.mark.plain
+
 
 class Source:
     """Assigns one opponent for ever (or one after another), and keeps results."""
@@ -127,7 +129,6 @@ def test_the_rewarded_step_is_a_valid_step(folder: Path) -> None:
     assert rollout.terminated[rollout.rewards != 0].all()
 
 
-@pytest.mark.plain
 def test_unused_heads_are_marked(folder: Path) -> None:
     made, _ = learner(folder, "me")
     rollout, _ = made.algorithm.sampler.collect(made.policy, 50, made.algorithm.generator)

@@ -21,6 +21,7 @@ from ludory.algorithms.vtrace import VTrace
 from ludory.algorithms.vtrace.config import LossWeights
 from ludory.algorithms.vtrace.loss import actor_critic_loss
 
+pytestmark = pytest.mark.plain
 GOLDEN = Path(__file__).parents[2] / "golden" / "returns" / "returns.npz"
 EXACT = {"rtol": 0, "atol": 1e-10}
 FLOATS, FLAGS = ("rewards", "values", "next_values"), ("terminated", "truncated", "valid")

@@ -69,6 +69,7 @@ def test_the_compiled_gradient_under_a_symmetry_is_pytorchs(updates, game):
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("updates", NETWORKS[:1], ids=str, indirect=True)
 def test_a_minibatch_under_a_symmetry_is_renamed_row_by_row(updates, game):
     _, plain = updates
     rows = torch.arange(60)

@@ -40,6 +40,7 @@ def test_a_game_without_progress_is_refused() -> None:
         ludory.make_algorithm("ppo", env="HanabiTiny2P-v0", num_envs=4, shaping=0.5)
 
 
+@pytest.mark.plain
 def test_a_resumed_run_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
     options = {
         "policy": "mlp(hidden=(8,))",

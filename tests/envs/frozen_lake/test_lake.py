@@ -166,6 +166,7 @@ def test_our_maps_are_distributed_as_those_of_the_originals():
 # --- Maps and reset options ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.plain
 def test_every_drawn_map_has_one_start_one_goal_and_a_way():
     engine = make_engine(make_game(size=5, p=0.4), 500, seed=1)
     engine.reset()
@@ -184,6 +185,7 @@ def test_rooms_follow_from_seed_and_split_alone():
     assert rooms.hashes({"room": [read_map(["SF", "HG"])]})[0] == 0x299618FB197D0AFC
 
 
+@pytest.mark.plain
 def test_a_game_of_a_split_draws_only_its_maps():
     game = make_game(split="test", rooms=50)
     engine = make_engine(game, 300, seed=2)

@@ -22,6 +22,7 @@ from ludory.envs.sudoku.solver import solve_all
 from ludory.envs.sudoku.text import STYLES, action_name
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.plain
 GOLDEN = Path(__file__).parents[2] / "golden" / "text_games" / "golden_ragen_dev.jsonl.gz"
 PUZZLE = [[0, 1, 3, 4], [0, 4, 0, 2], [0, 0, 0, 1], [1, 2, 4, 3]]
 SOLUTION = [[2, 1, 3, 4], [3, 4, 1, 2], [4, 3, 2, 1], [1, 2, 4, 3]]
@@ -51,7 +52,6 @@ def play(engine: Any, *names: str) -> list[float]:
 # --- Recorded games ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize(("size", "count", "placements"), [(4, 60, 666), (9, 15, 600)])
 def test_recorded_games_are_replayed_exactly(size, count, placements):
     game = make_game(size, rewards="ragen2", mask="all", max_steps=40, rooms=1)
@@ -122,7 +122,6 @@ def test_a_refused_placement_never_ends_a_game_of_ragen2():
     assert default.truncated[0]
 
 
-@pytest.mark.plain
 def test_the_mask_shows_what_is_accepted():
     game = make_game(rooms=64)
     engine, generator = make_engine(game, 200, seed=4), np.random.default_rng(5)
@@ -267,6 +266,7 @@ def test_wrong_options_are_named(options, message):
         make_game(**options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mask", "within"), [("legal", {10: (93, 2), 50: (98.5, 1)}), ("all", {25: (0, 0.2), 50: (1.5, 1)})]
 )

@@ -13,6 +13,7 @@ import pytest
 from ludory.envs import Analysis, TextEnv, make_game
 from ludory.envs.text.presets import TAGS
 
+pytestmark = pytest.mark.plain
 FILE = Path(__file__).parents[2] / "golden" / "text_games" / "golden_ragen_dev.jsonl.gz"
 EPISODES = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
 MOVES = ("Up", "Down", "Left", "Right")

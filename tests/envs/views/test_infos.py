@@ -25,6 +25,7 @@ from ludory.envs.views.pettingzoo_parallel import make_parallel
 from ludory.errors import PluginError
 from ludory.testing.properties.gymnasium_views import form_of
 
+pytestmark = pytest.mark.plain
 GAMES = [
     "TicTacToe-v0",
     "LeducPoker-v0",
@@ -127,7 +128,6 @@ def test_agents_keep_their_masks_where_a_wrapper_takes_the_observation_alone(mak
         assert not whole.legal().all()
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda info: pickle.loads(pickle.dumps(info))])
 def test_no_key_of_an_agents_info_is_one_of_its_observation_but_the_mask_is_found(copied: Any) -> None:
     """TorchRL's `PettingZooWrapper` takes keys of info that the observation has, too, for entries of its specification, and has none."""

@@ -104,6 +104,7 @@ def plain() -> Json:
     return random_game(2, 0).as_json(id=5)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.players}-{case.suits}-{case.end}")
 def test_a_game_is_what_the_site_played(case: Case, tmp_path: Path) -> None:
     table, content = played(case)
@@ -135,6 +136,7 @@ def test_a_game_is_what_the_site_played(case: Case, tmp_path: Path) -> None:
         again.act(action)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.players}-{case.suits}-{case.end}")
 def test_a_game_is_written_as_it_was_read(case: Case, tmp_path: Path) -> None:
     _, content = played(case)
@@ -147,6 +149,7 @@ def test_a_game_is_written_as_it_was_read(case: Case, tmp_path: Path) -> None:
     assert same(one_game(tmp_path / "out" / FILE), columns)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_recorded_games_come_back_equal(players: int, tmp_path: Path) -> None:
     record("hanabi/iggi", f"Hanabi{players}P-v0", 3, tmp_path / "set", seed=players)

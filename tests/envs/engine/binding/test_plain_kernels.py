@@ -70,8 +70,8 @@ def choice(engine, players, memories):
         pytest.param("Texas42-v0", "random(seed=1)", 60, marks=pytest.mark.slow),
         ("LeducPoker-v0", "random(seed=1)", 8),
         pytest.param("ConnectFour-v0", "mcts(simulations=30)", 42, marks=pytest.mark.slow),
-        ("Sokoban-v0", "random(seed=1)", 40),
-        ("Sudoku4-v0", "random(seed=1)", 16),
+        pytest.param("Sokoban-v0", "random(seed=1)", 40, marks=pytest.mark.slow),
+        pytest.param("Sudoku4-v0", "random(seed=1)", 16, marks=pytest.mark.slow),
         ("FrozenLakeAny-v0", "random(seed=1)", 20),
     ],
 )
