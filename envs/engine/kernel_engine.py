@@ -77,8 +77,9 @@ class KernelEngine(EngineBase):
         first_game: number of the first game in the sequence of games that the seed stands for.
         threads: number of threads that share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
         compiled: False runs the rules as plain Python, where debuggers stop and `print` prints; the games are the same. A step of one game
-            takes about ten times as long, one of a batch hundreds of times. `NUMBA_DISABLE_JIT=1` does so for all of Ludory. True compiles at the first call. None does so, too, except that
-            up to four games of an installed game, never compiled on this machine, start in plain Python for a second.
+            takes about ten times as long, one of a batch far longer. `NUMBA_DISABLE_JIT=1` does so for all of Ludory. True compiles at the
+            first call. None does so, too, except that up to four games of an installed game, never compiled on this machine, start in plain
+            Python for a second.
     """
 
     device = "cpu"
