@@ -104,6 +104,13 @@ def test_a_copy_of_a_player_changes_nothing_for_the_others(rates):
     close(twice.mixture[0], twice.mixture[-1], 1e-4)
 
 
+def test_a_step_that_changes_nothing_is_not_the_end_of_the_search():
+    """Without the copy the search ended; with it, it stopped at a step that changed no digit of the entropy, and raised."""
+    rates = np.array([[4, 8, 0, 6, 8], [0, 4, 2, 4, 8], [8, 6, 4, 6, 2], [2, 4, 2, 4, 8], [0, 0, 6, 0, 4]]) / 8
+    order = [*range(5), 0]
+    close(nash(rates[np.ix_(order, order)]).mixture, [0, 1 / 8, 1 / 2, 1 / 8, 1 / 4, 0], 1e-9)
+
+
 def test_equal_players_are_equally_likely():
     found = nash(np.full((5, 5), 0.5))
     close(found.mixture, 0.2)
