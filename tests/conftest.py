@@ -112,7 +112,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     from ludory.envs.engine.kernel_engine import few_steps
 
     fast = "slow" not in item.keywords
-    few = few_steps("optimised" not in item.keywords, patience=6.0 if fast else 0.0)
+    few = few_steps("optimised" not in item.keywords, patience=4.0 if fast else 0.0)
     with few, plain_kernels() if fast and "plain" in item.keywords else nullcontext():
         return (yield)
 

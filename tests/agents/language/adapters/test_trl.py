@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import copy
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("trl", reason='type: pip install "ludory[trl]"')
-
-import trl
-from datasets import Dataset
 
 from ludory.agents.language.adapters.trl import TextRollouts
 from ludory.agents.language.adapters.trl_tool import TextTool
@@ -24,13 +20,19 @@ from ludory.errors import OptionError
 from ..models import byte_level
 from .conftest import COMPACT
 
-pytestmark = pytest.mark.slow
+# TRL is imported where it is used: it takes a second, and `make test` has none of this
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("trl") is None, reason='type: pip install "ludory[trl]"'),
+]
 GENERATIONS = 4
 
 
 def trainer(
     model: LanguageModel, folder: Path, dataset: Any, rollout_func: Any, reward: Any, longest: int = 400
 ) -> Any:
+    import trl
+
     config = trl.GRPOConfig(
         output_dir=str(folder),
         per_device_train_batch_size=2 * GENERATIONS,
@@ -133,6 +135,9 @@ def test_foreign_prompts_and_hidden_turns_are_refused(model):
 
 def test_a_model_that_calls_tools_plays(tmp_path):
     """With calls that are written down, through TRL's loop of tool calls."""
+    import trl
+    from datasets import Dataset
+
     template = (files("trl") / "chat_templates" / "qwen3.jinja").read_text()
     tokenizer = byte_level(template)
     config = trl.GRPOConfig(
