@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 
 SVG = "{http://www.w3.org/2000/svg}"
 GAME = "HanabiTiny2P-v0"
-SMALL = {"num_envs": 8, "n_steps": 8, "batch_size": 64}
+SMALL = {"num_envs": 8, "n_steps": 8, "batch_size": 64, "compiled": False}
 TINY = Suite(
     "tiny",
     "Two & two",

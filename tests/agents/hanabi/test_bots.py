@@ -144,14 +144,12 @@ def assert_moves_follow_the_rules(bot: str, options: dict[str, int], games: int)
         engine.step(actions)  # raises if a move is illegal
 
 
-@pytest.mark.plain
 @HONEST_BOT
 @pytest.mark.parametrize("players", [2, 3])
 def test_the_own_hand_and_the_deck_do_not_matter(bot: str, players: int) -> None:
     assert moves_that_change_when_own_hand_is_redealt(bot, make_game(f"Hanabi{players}P-v0"), games=12) == 0
 
 
-@pytest.mark.plain
 def test_cheatbot_does_look_at_its_own_hand() -> None:
     game = make_game("Hanabi2P-v0")
     assert make_agent("hanabi/cheatbot", game).privileged
