@@ -58,13 +58,14 @@ def origin() -> dict[str, Any]:
     """The origin of a result: date, commit of the checkout (None outside of one), machine."""
     return {
         "date": datetime.now(timezone.utc).date().isoformat(),
-        "commit": _commit(),
+        "commit": commit_of(Path(__file__).parent),
         "machine": asdict(this_machine()),
     }
 
 
-def _commit() -> str | None:
-    command = ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "--short=12", "HEAD"]
+def commit_of(folder: Path) -> str | None:
+    """The commit of the checkout that `folder` lies in; None outside of one."""
+    command = ["git", "-C", str(folder.resolve()), "rev-parse", "--short=12", "HEAD"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.machine import commit_of
 from ludory.benchmarks.harness.options import Count, Seconds
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.benchmarks.harness.worker_process import THREADS
@@ -140,6 +141,7 @@ def run(options: StartUpOptions) -> Result:
     }
     report["bars"] = BARS
     if options.beside:
+        report["beside_commit"] = commit_of(options.beside)
         report["engines"] = _engines(options, sources)
     return Result(options.out / "start-up.json", report, _shown)
 

@@ -27,6 +27,7 @@ def test_first_steps_and_speeds_are_measured_beside_another_ludory(
     compiled = {when: report["this"][f"KuhnPoker-v0, compiled, {when}"]["median"] for when in ("cold", "warm")}
     assert compiled["cold"] > compiled["warm"]
     assert set(report["engines"]["TicTacToe-v0:8"]["ratio"]) == {"step", "observe", "reset"}
+    assert report["beside_commit"] == report["commit"], "it stands beside itself"
     assert "times as fast" in capsys.readouterr().out
 
 

@@ -247,9 +247,11 @@ def test_it_is_scored_and_kept_by_deals_that_it_has_not_seen(tmp_path, capsys):
     assert main(["texas42", "evaluate", file, "--split", "test"]) == 2
     assert main(["texas42", "evaluate", file, "--data", str(tmp_path), "--deals", "3"]) == 2
     assert main(["texas42", "evaluate", file, "--deals", "0"]) == 2
+    assert main(["texas42", "evaluate", file, "--per-decision", "5"]) == 2
     refused = capsys.readouterr().err.splitlines()
     assert "--deals" in refused[2]
     assert "--split test: is of labels or shards; new deals have no splits" in refused[0]
+    assert "--per-decision: is of shards" in refused[3]
     assert "--deals is of new deals, and the states are those of" in refused[1]
 
 

@@ -29,10 +29,14 @@ NEW_DEALS = 300
 """Deals that a network is scored on, unless told otherwise."""
 
 
+PER_DECISION = 2000
+"""States of a shard for each number of tiles played, unless told otherwise."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Sampled:
-    per_decision: Annotated[int, Arg(metavar="N")] = 2000
-    """States of a shard for each number of tiles played."""
+    per_decision: Maybe[Count] = None
+    """States of a shard for each number of tiles played (default: 2000)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,13 +241,21 @@ def tokenise(argv: list[str]) -> int:
         for split in chosen.splits:
             print(f"{split}: {len(list((chosen.data / split).glob('*.parquet'))):,} files")
         return 0
-    options = chosen.per_decision, chosen.sampler_seed, chosen.keep_forced
+    options = _per_decision(chosen), chosen.sampler_seed, chosen.keep_forced
     every = {split: read_split(chosen.data, split, *options) for split in chosen.splits}
     for split, data in every.items():
         forced = f"; {data.left_out:,} without a choice left out, --keep-forced keeps them" if data.left_out else ""
         number = write_tokens(data, chosen.out, split, chosen.tokens)
         print(f"{split}: {number:,} states in {chosen.out / split}, tokens of version {chosen.tokens}{forced}")
     return 0
+
+
+def _per_decision(chosen: _Sampled) -> int:
+    from ludory.agents import check_count
+
+    number = PER_DECISION if chosen.per_decision is None else chosen.per_decision
+    check_count("--per-decision", number)
+    return number
 
 
 def _scored(chosen: _Scored, split: Literal["val", "test"]) -> tuple[Any, Any, str]:
@@ -259,8 +271,12 @@ def _scored(chosen: _Scored, split: Literal["val", "test"]) -> tuple[Any, Any, s
     if data is not None:
         if chosen.deals is not None:
             raise OptionError(f"--deals is of new deals, and the states are those of {data}: leave one out")
-        states = read_split(data, split, chosen.per_decision, 0)
+        states = read_split(data, split, _per_decision(chosen), 0)
         return model, score_network(model.policy, states), f"{data.name}, {split}"
+    if chosen.per_decision is not None:
+        raise OptionError(
+            "--per-decision: is of shards; of new deals all states count: leave it out, or name a folder with --data"
+        )
     if split == "test":
         raise OptionError("--split test: is of labels or shards; new deals have no splits: name a folder with --data")
     deals = NEW_DEALS if chosen.deals is None else chosen.deals
