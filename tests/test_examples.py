@@ -39,6 +39,16 @@ def test_the_exploitability_of_kuhn_poker_is_right():
 
 
 @pytest.mark.slow
+def test_answers_to_hints_are_told_apart():
+    example = _example("hint_habits")
+    answers = [example.answer(action, [1, 3, 4]) for action in (4, 9, 6, 8, 5, 15)]
+    assert answers == ["no card", "newest", "oldest", "another of them", "an untouched card", "no card"]
+    found = example.habits("hanabi/smartbot", 30)
+    assert found.keys() <= set(example.ANSWERS)
+    assert found["newest"] > found["oldest"] > 0, "its hints call the newest card that they touch"
+
+
+@pytest.mark.slow
 def test_kuhn_poker_keeps_the_contract_and_self_play_becomes_harder_to_exploit():
     assert _example("kuhn_poker").main(200_000) < 0.35
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .formats.game_format import CheckedGames, GameFormat, StoredGames
     from .formats.json_records import Problems, Record, json_records
     from .header import ExtraColumn, TrajectoryHeader, header_of
+    from .playthrough import PlayedMove, Playthrough
     from .recording.decision_recorder import EARNED
     from .replay import record_replay, write_replay
     from .shards import MANIFEST, metadata_texts, open_shard, read_manifest, read_rows, write_dataset
@@ -34,6 +35,8 @@ __all__ = [
     "GameFormat",
     "GameRow",
     "LineTable",
+    "PlayedMove",
+    "Playthrough",
     "Problem",
     "Problems",
     "Record",
