@@ -57,6 +57,7 @@ def test_another_seed_and_a_single_game_pass():
     check_game(HIGH_CARD, games=1, seed=99, cuda="skip", compiled=False)
 
 
+@pytest.mark.slow
 def test_every_property_is_reported():
     reported = []
     check_game(HIGH_CARD, games=6, report=lambda *line: reported.append(line), cuda="skip")
