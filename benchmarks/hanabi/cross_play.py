@@ -46,8 +46,12 @@ def run(options: HanabiCrossPlayOptions) -> Result:
     """Play all ordered pairs.
 
     Raises:
-        OptionError: fewer than two agents, or two of the same name.
+        OptionError: fewer than two agents, or two of the same name; `out` is a folder.
     """
+    if options.out.is_dir():
+        raise OptionError(
+            f"--out {options.out}: is a folder; name a file in it, such as {options.out / 'cross-play.json'}"
+        )
     named = dict(_named(one) for one in options.agents)
     if len(named) < max(2, len(options.agents)):
         raise OptionError(

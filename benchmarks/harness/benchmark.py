@@ -83,6 +83,7 @@ def benchmark(
 
 def _publish(result: Result, report: Report) -> None:
     """Write the result file and the chart, and show both on the terminal."""
+    show(result.shown(report))  # first: what was measured stays on the terminal if it cannot be written
     written = []
     if result.file is not None:
         write_result(result.file, dict(report))
@@ -92,6 +93,5 @@ def _publish(result: Result, report: Report) -> None:
             with atomic_file(picture, "w") as handle:
                 handle.write(result.chart(report))
             written.append(str(picture))
-    show(result.shown(report))
     if written:
         print(f"result in {' and '.join(written)}")

@@ -8,7 +8,7 @@ import pytest
 
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.benchmarks.hanabi.cross_play import run, with_others
-from ludory.errors import OptionError
+from ludory.errors import OptionError, OutputError
 
 pytestmark = pytest.mark.slow
 
@@ -49,3 +49,15 @@ def test_agents_that_differ_in_a_number_are_a_method(tmp_path, capsys) -> None:
 def test_agents_are_told_apart(agents) -> None:
     with pytest.raises(OptionError, match="NAME=SPEC"):
         run([*SMALL, "--agents", *agents])
+
+
+def test_a_folder_is_refused_before_anything_is_played(tmp_path) -> None:
+    with pytest.raises(OptionError, match="is a folder; name a file in it"):
+        run([*SMALL, "--agents", "hanabi/iggi", "random", "--out", str(tmp_path)])
+
+
+def test_scores_stay_on_the_terminal_if_they_cannot_be_written(tmp_path, capsys) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError):
+        run([*SMALL, "--agents", "hanabi/iggi", "random", "--out", str(tmp_path / "file" / "pairs.json")])
+    assert "with others" in capsys.readouterr().out
