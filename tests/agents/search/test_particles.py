@@ -138,13 +138,13 @@ def test_worlds_have_the_frequencies_of_counting_out(seat):
 
 @pytest.mark.plain
 def test_what_no_bot_would_do_leaves_the_worlds_that_explain_most_of_it():
-    play = Play(HIGH_CARD, TIMID, 1, 3, counts=80)
+    play = Play(HIGH_CARD, TIMID, 1, 3, counts=200)
     own = int(play.engine.state.cards[0, 1])
     play.step(RAISE)  # 4 or 5
     assert set(play.belief.draw(play.view(), 50, 1).worlds["cards"][:, 0].tolist()) == {4, 5} - {own}
     play.step(CHECK)
     play.step(CHECK)  # 4 and 5 would raise again
-    assert set(play.belief.draw(play.view(), 80, 2).worlds["cards"][:, 0].tolist()) == set(range(CARDS)) - {own}
+    assert set(play.belief.draw(play.view(), 200, 2).worlds["cards"][:, 0].tolist()) == set(range(CARDS)) - {own}
     assert play.belief.contradictions == 1
 
 
