@@ -23,7 +23,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-gc.disable()  # until all tests are collected: importing makes little that can go
+if "PYTEST_XDIST_WORKER" in os.environ:
+    gc.disable()  # until all tests are collected: importing makes little that can go
 settings.register_profile("ludory", deadline=None)  # shared cores are slow at times
 settings.load_profile("ludory")
 os.environ["LUDORY_MEASURE"] = "0"  # what is faster differs from run to run, and rounds differently

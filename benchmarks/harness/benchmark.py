@@ -82,8 +82,8 @@ def benchmark(
 
 
 def _publish(result: Result, report: Report) -> None:
-    """Write the result file and the chart, and show both on the terminal."""
-    show(result.shown(report))  # first: what was measured stays on the terminal if it cannot be written
+    """Show the result on the terminal, and write it and its chart: what cannot be written has at least been seen."""
+    show(result.shown(report))
     written = []
     if result.file is not None:
         write_result(result.file, dict(report))

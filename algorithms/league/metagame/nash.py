@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 POINT = 1e-7
 """Optimal mixtures whose coordinates differ by less count as equal."""
 MOST_STARTS = 20
-"""How often the search for the largest entropy is started where it stopped."""
+"""Most starts of the search for the largest entropy, each where the one before stopped."""
 _SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -135,7 +135,7 @@ def _largest_entropy(gains: Floats, used: NDArray[np.bool_]) -> Floats:
         m, before = found.x, worst
         mixture[used] = softmax(-(m @ rows))
         worst = float((rows @ mixture[used]).max())
-        if worst < 1e-12 or worst >= before < 10 * POINT:
+        if worst < 1e-12 or (before < 10 * POINT and worst >= before):
             break
     if worst > 10 * POINT:
         raise ArithmeticError(f"the equilibrium of largest entropy was not found: {found.message}")

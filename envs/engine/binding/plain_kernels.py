@@ -96,10 +96,11 @@ Index: TypeAlias = "SupportsIndex | slice | tuple[SupportsIndex | slice, ...]"
 
 
 _WIDE: dict[type, type[np.generic]] = {
-    **dict.fromkeys((np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32), np.int64),
-    **dict.fromkeys((np.float16, np.float32), np.float64),
+    kind: np.int64 if issubclass(kind, np.integer) else np.float64
+    for kind in np.sctypeDict.values()
+    if issubclass(kind, np.integer | np.floating) and np.dtype(kind).itemsize < 8
 }
-"""What compiled code computes with, in 64 bits: an int8 read from an array would overflow in plain Python."""
+"""Types of numbers that compiled code widens to 64 bits, and to what: an int8 read from an array would overflow in plain Python."""
 
 
 def widened(value: np.generic) -> np.generic:

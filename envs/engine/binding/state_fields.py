@@ -131,7 +131,8 @@ def state_maker(kinds: StateFields) -> Callable[..., State]:
 def _plain_state_maker(kinds: StateFields) -> Callable[..., State]:
     """`state_maker` for kernels that run as plain Python; the state is a NamedTuple of arrays."""
     made, starts = state_class(kinds.names), kinds.starts
-    last: tuple[Any, list[Any]] | None = None  # the state of the last call, and what it was made of
+    # the state of the last call, and what it was made of; the memory of that one engine stays until another plays the game
+    last: tuple[Any, list[Any]] | None = None
 
     def state_of(records, places, shared):
         nonlocal last

@@ -27,8 +27,6 @@ CATALOGUE, LABELS = Path("models/texas42"), Path("data/texas42-labels")
 """Folders, unless others are named."""
 NEW_DEALS = 300
 """Deals that a network is scored on, unless told otherwise."""
-
-
 PER_DECISION = 2000
 """States of a shard for each number of tiles played, unless told otherwise."""
 
