@@ -65,6 +65,8 @@ class Learner(ABC):
         self.logger = Logger()
         self.time_share = 0.0
         """Used share of the time of a run that is limited by time; schedules follow it as they follow timesteps."""
+        self.schedule_timesteps = 0
+        """Timesteps over which schedules run where `learn` is called for parts of a training, as a league does; 0: those of each call."""
         self._total_timesteps = 0
         self._stopping = False
 
@@ -216,7 +218,8 @@ class Learner(ABC):
     @property
     def progress_remaining(self) -> float:
         """Remaining share of the training, 1 at the start."""
-        return 1.0 - min(1.0, max(self.num_timesteps / max(1, self._total_timesteps), self.time_share))
+        total = self.schedule_timesteps or self._total_timesteps
+        return 1.0 - min(1.0, max(self.num_timesteps / max(1, total), self.time_share))
 
     @property
     def ep_info_buffer(self) -> deque[dict[str, Any]]:

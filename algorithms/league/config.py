@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from ludory.algorithms.config import LEAGUE_GAMES, smaller_batches
 from ludory.algorithms.league.log.events import FILE, LeagueEvent
-from ludory.algorithms.league.matchmaking.options import Matchmaking, SnapshotRules, default_unit
+from ludory.algorithms.league.matchmaking.options import ROLES, Matchmaking, SnapshotRules, default_unit
 from ludory.errors import DataError, OptionError
 from ludory.limits import NonNegativeFloat, NonNegativeInt, OneOf, PositiveInt, check_limits
 from ludory.plugins import algorithms
@@ -155,6 +155,12 @@ class LeagueConfig(LeagueRules):
     def total_steps(self) -> int:
         """The budget in agent steps; of a budget in minutes an estimate."""
         return self.budget_steps or int(self.minutes * STEPS_PER_MINUTE)
+
+    def planned_steps(self, role: str) -> int:
+        """Agent steps of one learner of a role in the whole league; of a budget in minutes an estimate."""
+        turns = {name: self.main_turns if name == "main" else 1 for name in ROLES}
+        all_turns = sum(count * turns[name] for name, count in zip(ROLES, self.roles, strict=True))
+        return self.total_steps * turns[role] // all_turns
 
     @property
     def unit_steps(self) -> int:

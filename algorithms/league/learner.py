@@ -60,6 +60,7 @@ class ActivePlayer:
         teacher: checkpoint of the policy that it stays close to; None: there is none.
         kl: weight of the KL to the teacher; None: as in the options of the league's learner.
         resets: returns to the initial weights so far.
+        planned: decisions over which schedules of the learner's options run, again after every reset; 0: those of each slice.
     """
 
     def __init__(
@@ -76,13 +77,14 @@ class ActivePlayer:
         teacher: str | None,
         kl: float | None = None,
         resets: int = 0,
+        planned: int = 0,
     ) -> None:
         self.player, self.number, self.config, self.game = player, number, config, game
         self._start, self._teacher, self._kl = start, teacher, kl
         self._messages = next_assignment, deliver
         self._find = find
         self.env_steps, self.updates = 0, 0
-        self.resets = resets
+        self.resets, self.planned = resets, planned
         self.algorithm = self._fresh()
 
     def _fresh(self) -> Algorithm:
@@ -106,6 +108,7 @@ class ActivePlayer:
             init_from=self._start(self.resets),
             **options,
         )
+        algorithm.schedule_timesteps = self.planned
         matches = OpenMatches(*self._messages)
         algorithm.sample_from(make_league_lanes(self.game, algorithm.engine, self.player, matches, self._find))
         return algorithm

@@ -113,6 +113,7 @@ class League:
                 start=start,
                 teacher=self.config.teacher,
                 kl=None if player.role == "main" else self.config.exploiter_kl,
+                planned=self.config.planned_steps(player.role),
             )
 
     def _policy_of(self, id: str) -> Policy:

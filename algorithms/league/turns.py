@@ -155,6 +155,7 @@ def play_turn(turn: LeagueTurn) -> PlayedTurn:
             teacher=copies.config.teacher,
             kl=None if role == "main" else copies.config.exploiter_kl,
             resets=turn.resets,
+            planned=copies.config.planned_steps(role),
         )
         if turn.checkpoint is not None:
             file = copies.folder / "checkpoint"

@@ -1,4 +1,6 @@
-"""The compiled twin of `loss.ppo_loss`: the same loss with its gradient written out, and Adam; rows are worked on 64 at a time.
+"""The compiled twin of `loss.ppo_loss`: the same loss with its gradient written out, for networks of any kind, and the update of which it is a part.
+
+Rows are worked on 64 at a time.
 
 `loss.py` is the definition. After a change of it: write the gradient of the new loss in `_loss` below, let
 tests/algorithms/test_compiled_update.py compare the two, and put the hash that this test prints into `TWIN_OF`.
@@ -77,109 +79,150 @@ def add_gradient(weights, shape, heads, usual, base, data, order, share, coeffic
         rows = order[first : min(first + LANES, order.shape[0])]
         encode(weights, shape, usual, base, seen, rows, encoder, True)
         forward(weights, shape, encoder[0], x, out)
-        d_out[:] = 0
         _loss(heads, decisions, rows, share, coefficients, out, d_out, sums)
         backward(weights, shape, x, d_out, d_x, d_sums, gradient)
         encoder_gradient(shape, usual, encoder, d_sums, gradient)
 
 
+@cached_kernel(**FLAGS)
+def loss_gradient(heads, decisions, order, share, coefficients, logits, values, d_logits, d_values, sums):  # type: ignore[no-untyped-def]
+    """Write the gradient of `ppo_loss` over rows `order`, each weighing `share`, and add what is reported to `sums`.
+
+    logits: (m, A), and values (m,), of a network of any kind; `d_logits` and `d_values` are those of rows outside `order` already.
+    """
+    actions = logits.shape[1]
+    out, d_out = np.zeros((actions + 1, LANES), np.float32), np.empty((actions + 1, LANES), np.float32)
+    for first in range(0, order.shape[0], LANES):
+        rows = order[first : min(first + LANES, order.shape[0])]
+        for i in range(rows.shape[0]):
+            for a in range(actions):
+                out[a, i] = logits[rows[i], a]
+            out[actions, i] = values[rows[i]]
+        _loss(heads, decisions, rows, share, coefficients, out, d_out, sums)
+        for i in range(rows.shape[0]):
+            for a in range(actions):
+                d_logits[rows[i], a] = d_out[a, i]
+            d_values[rows[i]] = d_out[actions, i]
+
+
 @cached_kernel(**INLINED)
 def _loss(heads, decisions, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
-    """Gradient of `ppo_loss` with respect to `out`, and the sums that are reported."""
+    """Gradient of `ppo_loss` with respect to `out` (A + 1, 64), which becomes log-probabilities, and the sums that are reported.
+
+    Inner loops run over all 64 lanes, also those without a row, which get the gradient 0 at the end.
+    """
     masks, actions, old, advantages, returns, teacher, used = decisions
     clip, entropy_weight, value_weight, teacher_weight = coefficients
-    value_row = out.shape[0] - 1
-    for i in range(rows.shape[0]):
+    count, value_row = rows.shape[0], out.shape[0] - 1
+    # zeros, since a number that is none would spread from a lane without a row
+    legal, lessons, p = (
+        np.empty((value_row, LANES), np.float32),
+        np.zeros((value_row, LANES), np.float32),
+        np.zeros((value_row, LANES), np.float32),
+    )
+    lanes = np.zeros((8, LANES), np.float32)
+    log_ratio, entropy, kl, slope = lanes[0], lanes[1], lanes[2], lanes[3]
+    share_of, highest, total, effect = lanes[4], lanes[5], lanes[6], lanes[7]
+    _legal(masks, rows, legal)
+    for i in range(count):
+        log_ratio[i], share_of[i] = -old[rows[i]], share
+        for a in range(value_row if teacher.shape[1] else 0):
+            lessons[a, i] = teacher[rows[i], a]
+    at = 0
+    for head in range(heads.shape[0]):
+        end = at + heads[head]
+        for i in range(count):
+            effect[i] = not used.shape[0] or used[rows[i], head]
+        _log_softmax(out[at:end], legal[at:end], p[at:end], highest, total)
+        # the entropy of this head, in `total`
+        total[:] = 0
+        for a in range(at, end):
+            for i in range(LANES):
+                total[i] -= p[a, i] * out[a, i]
+        for i in range(LANES):
+            entropy[i] += effect[i] * total[i]
+        for a in range(at, end):
+            for i in range(LANES):
+                # d(-w H) / d logit = w p (log p + H)
+                d_out[a, i] = effect[i] * (entropy_weight * p[a, i] * (out[a, i] + total[i]))
+                p[a, i] *= effect[i]
+        for i in range(count):
+            log_ratio[i] += effect[i] * out[at + actions[rows[i], head], i]
+        if teacher.shape[1]:
+            _follow(lessons[at:end], legal[at:end], teacher_weight, out[at:end], p[at:end], d_out[at:end], effect, kl)
+        at = end
+    for i in range(count):
         row = rows[i]
-        log_ratio, entropy, at = -old[row], np.float32(0), 0
-        for head in range(heads.shape[0]):
-            size = heads[head]
-            if used.shape[0] and not used[row, head]:
-                at += size
-                continue
-            h = _probabilities(masks[row], at, size, out, d_out, i)
-            log_ratio += out[at + actions[row, head], i]
-            entropy += h
-            for a in range(at, at + size):  # the entropy's gradient; d_out holds probabilities until here
-                p = d_out[a, i]
-                if p > 0:
-                    # d(-w H) / d logit = w p (log p + H)
-                    d_out[a, i] = p * (entropy_weight * (out[a, i] + h))
-            if teacher.shape[1]:
-                sums[5] += _follow(teacher[row], at, size, teacher_weight, out, d_out, i)
-            at += size
-        ratio, gain = exp(log_ratio), advantages[row]
+        ratio, gain = exp(log_ratio[i]), advantages[row]
         kept = min(max(ratio, _ONE - clip), _ONE + clip)
-        surrogate = min(gain * ratio, gain * kept)
         # d(-min)/d log p, 0 where the clipped term is the smaller one, which does not depend on the ratio
-        slope = -gain * ratio if gain * ratio <= gain * kept else np.float32(0)
-        at = 0
-        for head in range(heads.shape[0]):
-            if used.shape[0] and not used[row, head]:
-                at += heads[head]
-                continue
-            for a in range(at, at + heads[head]):
-                # d log p(a) / d logit(b) = [a = b] - p(b), which the next two lines apply
-                p = exp(out[a, i]) if out[a, i] > _ILLEGAL else np.float32(0)
-                d_out[a, i] = share * (d_out[a, i] - slope * p)
-            d_out[at + actions[row, head], i] += share * slope
-            at += heads[head]
+        slope[i] = -gain * ratio if gain * ratio <= gain * kept else np.float32(0)
         error = out[value_row, i] - returns[row]
         d_out[value_row, i] = share * value_weight * np.float32(2) * error
-        sums[0] -= surrogate
+        sums[0] -= min(gain * ratio, gain * kept)
         sums[1] += error * error
-        sums[2] += entropy
+        sums[2] += entropy[i]
         # k3 of http://joschu.net/blog/kl-approx.html: never negative
-        sums[3] += ratio - _ONE - log_ratio
+        sums[3] += ratio - _ONE - log_ratio[i]
         sums[4] += abs(ratio - _ONE) > clip
+        sums[5] += kl[i]
+    # d log p(a) / d logit(b) = [a = b] - p(b), which the next two loops apply
+    for a in range(value_row):
+        for i in range(LANES):
+            d_out[a, i] = share_of[i] * (d_out[a, i] - slope[i] * p[a, i])
+    for i in range(count):
+        at = 0
+        for head in range(heads.shape[0]):
+            if not used.shape[0] or used[rows[i], head]:
+                d_out[at + actions[rows[i], head], i] += share * slope[i]
+            at += heads[head]
+    for i in range(count, LANES):
+        d_out[value_row, i] = 0
 
 
 @cached_kernel(**INLINED)
-def _follow(logits, at, size, weight, out, d_out, i):  # type: ignore[no-untyped-def]
-    """Add the gradient of KL(teacher to policy) of one head to `d_out`; returns the KL. `out` holds log-probabilities."""
-    # softmax of the teacher over the legal actions, shifted by the highest logit so that exp cannot overflow
-    highest = _ILLEGAL
-    for a in range(at, at + size):
-        if out[a, i] > _ILLEGAL:
-            highest = max(highest, logits[a])
-    total = np.float32(0)
-    for a in range(at, at + size):
-        if out[a, i] > _ILLEGAL:
-            total += exp(logits[a] - highest)
-    logarithm, kl = highest + np.log(total), np.float32(0)
-    for a in range(at, at + size):
-        if out[a, i] > _ILLEGAL:
-            log_p = logits[a] - logarithm
-            p = exp(log_p)
-            kl += p * (log_p - out[a, i])
-            # gradient of the KL with respect to the policy's logits
-            d_out[a, i] += weight * (exp(out[a, i]) - p)
-    return kl
+def _legal(masks, rows, legal):  # type: ignore[no-untyped-def]
+    """Write 1 or 0 for every action and lane; lanes without a row may do everything."""
+    legal[:] = 1
+    for i in range(rows.shape[0]):
+        mask = masks[rows[i]]
+        for a in range(legal.shape[0]):
+            # packed by `np.packbits`, the first action in the highest bit
+            legal[a, i] = mask[a >> 3] >> (7 - (a & 7)) & 1
 
 
 @cached_kernel(**INLINED)
-def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
-    """Turn logits `out[at : at + size, i]` into log-probabilities, write probabilities to `p`; returns the entropy."""
-    highest = _ILLEGAL
-    for a in range(at, at + size):
-        # packed by `np.packbits`, the first action in the highest bit
-        if mask[a >> 3] >> (7 - (a & 7)) & 1:
-            highest = max(highest, out[a, i])
-        else:
-            out[a, i] = _ILLEGAL
-    total = np.float32(0)
-    for a in range(at, at + size):
-        if out[a, i] > _ILLEGAL:
-            out[a, i] -= highest
-            p[a, i] = exp(out[a, i])
-            total += p[a, i]
-    scale, logarithm, entropy = _ONE / total, np.log(total), np.float32(0)
-    for a in range(at, at + size):
-        if out[a, i] > _ILLEGAL:
-            out[a, i] -= logarithm
-            p[a, i] *= scale
-            entropy -= p[a, i] * out[a, i]
-    return entropy
+def _log_softmax(out, legal, p, highest, total):  # type: ignore[no-untyped-def]
+    """Turn logits (size, 64) of one head into log-probabilities, which stay finite where illegal, and write probabilities to `p`."""
+    highest[:], total[:] = _ILLEGAL, 0
+    for a in range(out.shape[0]):
+        for i in range(LANES):
+            highest[i] = max(highest[i], out[a, i] if legal[a, i] > 0 else _ILLEGAL)
+    for a in range(out.shape[0]):
+        for i in range(LANES):
+            # `exp` takes what is too large for the largest number it knows, which times 0 is 0
+            out[a, i] -= highest[i]
+            p[a, i] = legal[a, i] * exp(out[a, i])
+            total[i] += p[a, i]
+    for i in range(LANES):
+        highest[i], total[i] = np.log(total[i]), _ONE / total[i]
+    for a in range(out.shape[0]):
+        for i in range(LANES):
+            out[a, i] -= highest[i]
+            p[a, i] *= total[i]
+
+
+@cached_kernel(**INLINED)
+def _follow(lessons, legal, weight, out, p, d_out, effect, kl):  # type: ignore[no-untyped-def]
+    """Add the gradient of KL(teacher to policy) of one head to `d_out`, and the KL to `kl`. `out` holds log-probabilities."""
+    lanes = np.empty((2, LANES), np.float32)
+    q = np.empty(lessons.shape, np.float32)
+    _log_softmax(lessons, legal, q, lanes[0], lanes[1])
+    for a in range(out.shape[0]):
+        for i in range(LANES):
+            kl[i] += effect[i] * q[a, i] * (lessons[a, i] - out[a, i])
+            # gradient of the KL with respect to the policy's logits; `p` is 0 without an effect
+            d_out[a, i] += weight * (p[a, i] - effect[i] * q[a, i])
 
 
 @cached_kernel(**INLINED)

@@ -30,6 +30,7 @@ from ludory.errors import OptionError
 from . import loss as definition
 from .captured_minibatch import CapturedMinibatches
 from .compiled import CompiledUpdate, is_twin_of
+from .compiled_loss import compiled_loss
 from .config import LONE_TIMESTEPS, PPOConfig, suited_to
 from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch
 from .torch_update import TorchUpdate
@@ -179,7 +180,8 @@ class PPO(Algorithm):
 
         def by_pytorch() -> TorchUpdate:
             targets = rollout, advantages, returns, scale
-            update = TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss, self.ranks)
+            loss = compiled_loss if self._compiles_loss else self.loss
+            update = TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, loss, self.ranks)
             update.captured = self._graphs if self.ranks is None else None
             return update
 
@@ -191,6 +193,8 @@ class PPO(Algorithm):
                 self._twin_is_faster = self._compared(twin(), by_pytorch())
             reason = "" if self._twin_is_faster else "it is faster for this network and batch on this machine"
         path = f"PyTorch: {reason}" if reason else "its compiled twin"
+        if reason and self._compiles_loss:
+            path = f"its compiled twin, behind a network of PyTorch: {reason}"
         if path != self._path:
             LOG.info("%s: ppo_loss is computed by %s", self.id, path)
             self._path = path
@@ -201,9 +205,26 @@ class PPO(Algorithm):
         rows = min(twin.batch, twin.count, ROWS)
         order = torch.arange(rows)
         ways = {"twin": lambda: twin.gradient(order), "PyTorch": lambda: by_pytorch.gradient(order)}
-        faster = fastest(f"ppo, {twin.mlp.subject}, {rows} rows", ways)
+        faster = fastest(f"ppo, one loss, {twin.mlp.subject}, {rows} rows", ways)
         self.optimizer.zero_grad()
         return faster == "twin"
+
+    @property
+    def _compiles_loss(self) -> bool:
+        """Whether the loss behind a network that PyTorch runs is the compiled one."""
+        return (
+            self.device.type == "cpu"
+            and self.policy.box is None
+            and self.config.compiled is not False
+            and not (self.config.compiled is None and few_steps_asked())
+            and not self._has_own_loss
+            and is_twin_of(definition.ppo_loss)
+        )
+
+    @property
+    def _has_own_loss(self) -> bool:
+        """Whether a subclass or a user replaced `loss`."""
+        return type(self).loss is not PPO.loss or "loss" in vars(self)
 
     @property
     def _captures_steps(self) -> bool:
@@ -222,7 +243,7 @@ class PPO(Algorithm):
             "compiled=False": self.config.compiled is False,
             "cuda_graphs=True": self._graphs is not None,
             "few steps do not pay for compiling": self.config.compiled is None and few_steps_asked(),
-            "this run has a loss of its own": type(self).loss is not PPO.loss or "loss" in vars(self),
+            "this run has a loss of its own": self._has_own_loss,
             "the compiled twin is for multi-layer perceptrons over bits, in float32 on the CPU": not can_compile(
                 self.policy
             )

@@ -259,3 +259,18 @@ def test_more_opponents_than_the_pool_keeps_are_read_once_and_keep_their_memory(
         for place, (name, runner) in enumerate(runners.items()):
             assert lanes.opponents.runner(name) is runner
             assert (runner.runner.memory == place).all(), "memories outlive a rollout"
+
+
+def test_schedules_of_a_learner_run_over_the_whole_league() -> None:
+    model = league("ppo", learner_options=OPTIONS["ppo"] | {"final_learning_rate": 0.0}, roles=(1, 0, 0))
+    rates: list[float] = []
+
+    def rate(known: dict[str, Any], _: dict[str, Any]) -> bool:
+        (player,) = known["self"]._league.learners.values()
+        rates.append(player.algorithm.optimizer.param_groups[0]["lr"] / player.algorithm.config.learning_rate)
+        return True
+
+    model.learn(2_000, callback=rate)
+    done = np.linspace(0, 1, len(rates) + 1)[1:]
+    # a slice's own schedule would be almost over in the first quarter
+    np.testing.assert_allclose(rates, 1 - done, atol=0.15)

@@ -12,6 +12,7 @@ import torch
 from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.algorithms.ppo import PPO, kernels, loss
 from ludory.algorithms.ppo.compiled import CompiledUpdate, code_hash
+from ludory.algorithms.ppo.compiled_loss import compiled_loss
 from ludory.algorithms.ppo.torch_update import TorchUpdate
 from ludory.errors import OptionError
 
@@ -43,6 +44,61 @@ def test_the_compiled_twin_stands_for_the_definition_as_it_is():
         f"ppo_loss has changed: change `_loss` in ppo/kernels.py likewise (test_compiled_update.py compares them), "
         f'then write TWIN_OF = "{found}" there'
     )
+
+
+SIZES = (9, 2, 5)
+
+
+def minibatch(rows: int, *, teacher: bool, used: bool, waits: bool):
+    """Logits, values and what was played, with legal masks, probabilities near 0, and rows without a decision."""
+    generator = torch.Generator().manual_seed(rows)
+
+    def uniform(*shape: int) -> torch.Tensor:
+        return torch.rand(*shape, generator=generator)
+
+    mask = uniform(rows, sum(SIZES)) < 0.6
+    actions = torch.stack([(uniform(rows) * size).long() for size in SIZES], 1)
+    first = torch.tensor([0, 9, 11])
+    mask.scatter_(1, actions + first, True)
+    logits = 6 * uniform(rows, sum(SIZES)) - 3
+    logits[0, :9] = torch.linspace(-200, 200, 9)
+    logits, values = logits.requires_grad_(), uniform(rows).requires_grad_()
+    policy = MaskedHeads(logits, mask, SIZES)
+    weights = (uniform(rows) < 0.7).float() if waits else torch.ones(rows)
+    old = policy.log_prob(actions).detach() + 0.3 * uniform(rows, 3) - 0.15
+    lessons = MaskedHeads(4 * uniform(rows, sum(SIZES)), mask, SIZES) if teacher else None
+    heads = uniform(rows, 3) < 0.5 if used else None
+    played = actions, old, uniform(rows) - 0.5, uniform(rows), weights / weights.sum().clamp(min=1)
+    return policy, logits, values, loss.PPOMinibatch(*played, heads, lessons)
+
+
+@pytest.mark.parametrize("rows", [3, 64, 150])
+@pytest.mark.parametrize("teacher", [False, True], ids=["alone", "teacher"])
+@pytest.mark.parametrize("used", [False, True], ids=["all heads", "some heads"])
+@pytest.mark.parametrize("waits", [False, True], ids=["all decide", "some wait"])
+def test_the_compiled_loss_behind_any_network_is_the_definition(rows, teacher, used, waits):
+    policy, logits, values, decisions = minibatch(rows, teacher=teacher, used=used, waits=waits)
+    coefficients = loss.Coefficients(0.2, 0.7, 0.05, 0.4, 1.5)
+    expected = loss.ppo_loss(policy, values, decisions, coefficients)
+    slopes = torch.autograd.grad(expected.loss, (logits, values))
+    found = compiled_loss(policy, values, decisions, coefficients)
+    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-4, atol=1e-5)
+    for one, other in zip(torch.autograd.grad(2 * found.loss, (logits, values)), slopes, strict=True):
+        torch.testing.assert_close(one, 2 * other, rtol=1e-3, atol=1e-6)
+
+
+def test_parts_of_a_minibatch_add_up_and_one_without_decisions_adds_nothing():
+    policy, _, values, decisions = minibatch(150, teacher=False, used=False, waits=True)
+    decisions.weights[:40] = 0
+    coefficients = loss.Coefficients(0.2, 0.7, 0.05)
+    parts = []
+    for rows in (slice(0, 40), slice(40, 100), slice(100, 150)):
+        own = MaskedHeads(policy.logits[rows], policy.mask[rows], SIZES)
+        played = loss.PPOMinibatch(*(column[rows] for column in decisions if column is not None))
+        parts.append(torch.stack(compiled_loss(own, values[rows], played, coefficients)).detach())
+    assert parts[0].tolist() == [0] * 7
+    whole = torch.stack(loss.ppo_loss(policy, values, decisions, coefficients)).detach()
+    torch.testing.assert_close(sum(parts), whole, rtol=1e-4, atol=1e-5)
 
 
 EDITS = {
