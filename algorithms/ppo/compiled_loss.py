@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd.function import BackwardCFunction, FunctionCtx
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
@@ -31,7 +32,7 @@ def compiled_loss(policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, 
 class _Loss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: FunctionCtx,
         logits: Tensor,
         values: Tensor,
         mask: Tensor,
@@ -60,7 +61,8 @@ class _Loss(torch.autograd.Function):
         heads = np.array(sizes, np.int64)
         out = flat, wanted, by_logits, by_values, sums
         loss_gradient(heads, data, order, share, tuple(map(np.float32, settings)), *out)
-        ctx.gradient = torch.from_numpy(by_logits).view(logits.shape), torch.from_numpy(by_values).view(values.shape)
+        gradients = torch.from_numpy(by_logits).view(logits.shape), torch.from_numpy(by_values).view(values.shape)
+        ctx.save_for_backward(*gradients)
         policy, value, entropy, _, _, teacher_kl = means = sums * float(share)
         loss = policy + value_weight * value - coefficients.ent_coef * entropy + coefficients.kl_coef * teacher_kl
         found = tuple(logits.new_tensor(number) for number in (loss, *means))
@@ -68,8 +70,8 @@ class _Loss(torch.autograd.Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, by_loss: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        by_logits, by_values = ctx.gradient
+    def backward(ctx: BackwardCFunction, by_loss: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        by_logits, by_values = ctx.saved_tensors
         # losses of parts of a minibatch are added, so that this is 1
         if by_loss != 1:
             by_logits, by_values = by_loss * by_logits, by_loss * by_values

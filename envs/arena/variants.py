@@ -11,7 +11,7 @@ from ludory.errors import OptionError
 
 from .constants import ARENA_RADIUS, WALL_PERCENT
 
-ObservationName = Literal["ego19", "seed19", "full", "tactical"]
+ObservationName = Literal["ego19", "seed19", "full", "tactical", "evasive"]
 HeadsName = Literal["default", "seed"]
 
 BINS = {"default": (5, 9), "seed": (11, 11)}
@@ -25,7 +25,7 @@ class ArenaOptions:
     players: int = 2
     """Number of seats, 2 to 8."""
     observation: ObservationName = "ego19"
-    """What a seat sees: ego19, seed19, full or tactical."""
+    """What a seat sees: ego19, seed19, full, tactical or evasive."""
     heads: HeadsName = "default"
     """Sizes of the action heads: default (5, 5, 9, 9, 2, 5, 2) or seed (11, 11, 11, 11, 2, 5, 2)."""
     spawn_jitter: bool = True

@@ -1,1 +1,1 @@
-"""What a seat of the arena sees: `full`, `tactical`, and the whole scene for a privileged value."""
+"""What a seat of the arena sees: `full`, `tactical`, `evasive`, and the whole scene for a privileged value."""

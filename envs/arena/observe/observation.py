@@ -15,6 +15,7 @@ from ludory.envs.arena.phases.zone import outside
 from ludory.envs.arena.state import WALL
 from ludory.envs.arena.variants import ArenaOptions
 
+from .evasive import evasive_spec, observe_evasive
 from .full import full_spec, observe_full
 from .sight import (
     NO_SHOT,
@@ -42,6 +43,8 @@ def observation_spec(options: ArenaOptions) -> ObservationSpec:
         return full_spec(options)
     if options.observation == "tactical":
         return tactical_spec(options)
+    if options.observation == "evasive":
+        return evasive_spec(options)
     if options.observation == "seed19":
         return ObservationSpec("seed19", (19,), "float32", flat_segments(SEED19), -35.0, 100.0)
     return ObservationSpec("ego19", (19,), "float32", flat_segments(EGO19), -1.0, 1.0)
@@ -156,5 +159,11 @@ def seed_counts(state, i, seat, out):
             out[SEED_COUNTS + 1] += 1
 
 
-OBSERVE = {"ego19": observe_ego19, "seed19": observe_seed19, "full": observe_full, "tactical": observe_tactical}
+OBSERVE = {
+    "ego19": observe_ego19,
+    "seed19": observe_seed19,
+    "full": observe_full,
+    "tactical": observe_tactical,
+    "evasive": observe_evasive,
+}
 """Kernel of each observation by name."""

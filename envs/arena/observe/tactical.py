@@ -27,15 +27,15 @@ MISSES = 4
 """A miss is clipped to this many body radii and divided by them."""
 
 
+def tactical_parts(options: ArenaOptions) -> dict[str, int]:
+    """Segments of `tactical` and their lengths."""
+    own = {"nearest": NEAREST, "rings": RINGS, "aim": AIM, "ways": WAYS, "near_crates": NEAR_CRATES}
+    return full_parts(options) | own
+
+
 def tactical_spec(options: ArenaOptions) -> ObservationSpec:
     """Shape, bounds and segments of `tactical`."""
-    parts = full_parts(options) | {
-        "nearest": NEAREST,
-        "rings": RINGS,
-        "aim": AIM,
-        "ways": WAYS,
-        "near_crates": NEAR_CRATES,
-    }
+    parts = tactical_parts(options)
     return ObservationSpec("tactical", (sum(parts.values()),), "float32", flat_segments(parts), -4.0, 4.0)
 
 
