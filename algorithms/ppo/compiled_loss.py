@@ -71,7 +71,8 @@ class _Loss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: BackwardCFunction, by_loss: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        by_logits, by_values = ctx.saved_tensors
+        saved: tuple[Tensor, ...] = ctx.saved_tensors
+        by_logits, by_values = saved
         # losses of parts of a minibatch are added, so that this is 1
         if by_loss != 1:
             by_logits, by_values = by_loss * by_logits, by_loss * by_values
