@@ -164,6 +164,8 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
+    Entry("arena/duelist", _STYLE, "arena style: shoots, and steps out of the way of shots", {"style": "duelist"}),
+    Entry("arena/raider", _STYLE, "arena style: bursts and runs away, again and again", {"style": "raider"}),
     _pretrained(
         "connect_four/az", "Connect Four: a tree search with a network that learnt from such searches (simulations=)"
     ),

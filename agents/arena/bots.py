@@ -9,7 +9,7 @@ from ludory.envs import Game
 from ludory.envs.arena.rules import step
 from ludory.errors import OptionError
 
-from . import styles
+from . import dodgers, styles
 
 STYLES: dict[str, Callable[..., None]] = {
     "rusher": styles.choose_rusher,
@@ -18,6 +18,8 @@ STYLES: dict[str, Callable[..., None]] = {
     "looter": styles.choose_looter,
     "miner": styles.choose_miner,
     "zone": styles.choose_zone,
+    "duelist": dodgers.choose_duelist,
+    "raider": dodgers.choose_raider,
 }
 """Kernel of each style by name; none of them draws."""
 

@@ -28,28 +28,26 @@ from ludory.benchmarks.harness.result_file import write_result
 from ludory.paths import path_inside
 
 GAME = "Arena2P-v0"
-OPTIONS = {"observation": "tactical"}
+OPTIONS = {"observation": "evasive"}
 HELD_OUT = ("arena/sniper", "arena/looter")
 """Styles that nobody trained with: neither the teacher nor a learner met them."""
 TEACHERS_STYLES = ("arena/rusher", "arena/turtle", "arena/miner", "arena/zone")
 """Styles that the teacher imitates."""
 STYLES = (*TEACHERS_STYLES, *HELD_OUT)
 LEARNER: dict[str, Any] = {
-    "hidden": (128, 128),
-    "num_envs": 128,
-    "privileged_value": True,
-    "value_warm_up": 60_000,
-    "c_upgo": 0.0,
-    "batch_columns": 32,
-    "learning_rate": 3e-4,
-    "c_kl": 0.01,
-    "c_value": 2.0,
-    "c_entropy": 1e-3,
-    "vtrace_lam": 0.95,
+    "num_envs": 512,
+    "n_steps": 64,
+    "batch_size": 4096,
+    "n_epochs": 2,
+    "learning_rate": 5e-4,
+    "final_learning_rate": 5e-5,
+    "kl_coef": 0.05,
+    "final_kl_coef": 0.0,
+    "ent_coef": 0.005,
     "gamma": 0.998,
-    "shaping": 0.3,
+    "shaping": 0.5,
 }
-"""Options of the learner that differ from its defaults; the same for all contenders."""
+"""Options of `ppo` that differ from its defaults; the same for all contenders."""
 EVALUATION_GAMES = 10
 """Games of each pair of frozen players at the end of a league; its own table is not reported here."""
 RESULT = "result.json"
@@ -105,6 +103,7 @@ def league_config(contender: str, seed: int, steps: int, teacher: str) -> League
     """The league of a contender."""
     options: dict[str, Any] = {
         "options": OPTIONS,
+        "learner": "ppo",
         "learner_options": LEARNER,
         "anchors": TEACHERS_STYLES,
         "evaluation_games": EVALUATION_GAMES,

@@ -17,6 +17,8 @@ from ludory.errors import OptionError
 TABLE = json.loads((Path(__file__).parents[1] / "golden" / "arena" / "win_rates.json").read_text())
 STYLES = TABLE["styles"]
 SCRIPTS = STYLES[1:]
+DODGERS = ["duelist", "raider"]
+EVERYONE = [*STYLES, *DODGERS]
 TRIANGLE = (("rusher", "sniper"), ("sniper", "turtle"), ("turtle", "rusher"))
 
 
@@ -27,7 +29,7 @@ def game():
 
 @pytest.fixture(scope="module")
 def agents(game):
-    return {name: make_agent(f"arena/{name}", game) for name in STYLES}
+    return {name: make_agent(f"arena/{name}", game) for name in EVERYONE}
 
 
 def win_rate(agents, game, one, other, games):
@@ -63,6 +65,24 @@ def test_all_pairs_fight_as_in_the_trial(agents, game):
 
 
 @pytest.mark.slow
+def test_who_steps_out_of_the_way_is_seldom_struck_and_beats_all_six(agents, game):
+    for other in SCRIPTS:
+        assert win_rate(agents, game, "duelist", other, games=100) >= 0.9, other
+    damage = {name: damage_of_shots(agents, game, name) for name in ("sniper", *DODGERS)}
+    assert damage["duelist"] < 0.4 * damage["sniper"], damage
+    assert damage["raider"] < 0.7 * damage["sniper"], damage
+
+
+def damage_of_shots(agents, game, name):
+    """Of a duel's first 60 decisions against a sniper, per game."""
+    engine, rows, pair = KernelEngine(game, 100, seed=4), np.arange(100), (agents[name], agents["sniper"])
+    engine.reset()
+    for _ in range(60):
+        engine.step(np.stack([one.choose(engine, seat, rows, one.initial_memory(100)) for seat, one in enumerate(pair)], 1))
+    return engine.state.dealt[:, 1].mean()
+
+
+@pytest.mark.slow
 def test_no_seat_has_an_advantage(agents, game):
     scores = [evaluate([agents[name]] * 2, game, 400, seed=3).returns[:, 0] for name in SCRIPTS]
     assert (np.concatenate(scores).mean() + 1) / 2 == pytest.approx(0.5, abs=0.03)
@@ -77,7 +97,7 @@ def positions(game, agents, seed):
     for turn in range(60):
         actions = np.zeros((64, 2, 7), np.int64)
         for seat in range(2):
-            name = STYLES[(turn // 4 + 3 * seat) % len(STYLES)]
+            name = EVERYONE[(turn // 4 + 3 * seat) % len(EVERYONE)]
             actions[:, seat] = agents[name].choose(engine, seat, rows, agents[name].initial_memory(64))
         engine.step(actions)
         if turn % 6 == 5:
@@ -90,7 +110,7 @@ def test_styles_know_only_what_their_seat_may_see(agents, game):
     for engine in positions(game, agents, seed=5):
         other = engine.clone()
         other.redeal(0, seed=8)
-        for name in STYLES:
+        for name in EVERYONE:
             memory = agents[name].initial_memory(64)
             before = agents[name].choose(engine, 0, rows, memory.copy())
             np.testing.assert_array_equal(agents[name].choose(other, 0, rows, memory.copy()), before, err_msg=name)
