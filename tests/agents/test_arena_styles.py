@@ -78,7 +78,9 @@ def damage_of_shots(agents, game, name):
     engine, rows, pair = KernelEngine(game, 100, seed=4), np.arange(100), (agents[name], agents["sniper"])
     engine.reset()
     for _ in range(60):
-        engine.step(np.stack([one.choose(engine, seat, rows, one.initial_memory(100)) for seat, one in enumerate(pair)], 1))
+        engine.step(
+            np.stack([one.choose(engine, seat, rows, one.initial_memory(100)) for seat, one in enumerate(pair)], 1)
+        )
     return engine.state.dealt[:, 1].mean()
 
 
