@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 
 from ludory.algorithms.league.evaluator import Evaluator
-from ludory.algorithms.league.exploitation import STEPS
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.metagame.nash_averaging import nash_averaging
 from ludory.algorithms.league.opponent_runners import Opponent
@@ -65,19 +64,19 @@ class LeagueBenchOptions:
 
     teacher: Path
     """Supervised policy of all runs."""
-    steps: Count = 5_000_000
+    steps: Count = 100_000_000
     """Agent steps of all learners of a run together."""
-    seeds: tuple[Natural, ...] = (1, 2, 3, 4, 5)
+    seeds: tuple[Natural, ...] = (1, 2, 3)
     """Seeds of the runs of each contender."""
     contenders: tuple[str, ...] = ("league", "self-play")
     """Ways to train, each in quotes where its name has blanks."""
-    duels: TwoOrMore = 1000
+    duels: TwoOrMore = 2000
     """Duels against each style, final and exploiter."""
     past_duels: TwoOrMore = 200
     """Duels against each frozen player."""
     exploiters: Count = 1
     """Exploiters of every run."""
-    exploiter_steps: Count = STEPS
+    exploiter_steps: Count = 20_000_000
     """Agent steps of each exploiter."""
     jobs: Count = 2
     """Runs at once, as processes of this machine."""

@@ -22,8 +22,9 @@ def test_no_contender_meets_a_held_out_style_and_all_have_the_same_budget(name: 
     assert config.matchmaking.anchors_in_pfsp == name.endswith("styles")
 
 
-def test_units_are_a_64th_of_the_budget_so_that_exploiters_are_frozen() -> None:
-    assert league_config("league", 1, STEPS, "pi_sup.ludory").unit_steps == STEPS // 64
+def test_units_are_a_16th_of_the_budget_so_that_exploiters_are_frozen() -> None:
+    assert league_config("league", 1, STEPS, "pi_sup.ludory").unit_steps == STEPS // 16
+    assert league_config("league, short units", 1, STEPS, "pi_sup.ludory").unit_steps == STEPS // 64
 
 
 def test_self_play_meets_only_itself() -> None:

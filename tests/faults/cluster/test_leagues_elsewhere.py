@@ -143,8 +143,8 @@ def test_a_run_of_the_benchmark_is_that_of_one_process(ray_workers: Workers, tmp
     """`ludory bench arena-league --ray`, in parts of a single turn: log, weights, duels and exploiter."""
     teacher = tmp_path / "teacher.ludory"
     game = ludory.make_game(DUEL, **OPTIONS)
-    ludory.make_algorithm("vtrace", env=game, hidden=(128, 128), num_envs=2, seed=3).save_policy(teacher)
-    measured = {"steps": 13_000, "duels": 2, "past_duels": 2, "exploiters": 1, "exploiter_steps": 500}
+    ludory.make_algorithm("ppo", env=game, hidden=(8,), num_envs=2, seed=3).save_policy(teacher)
+    measured = {"steps": 150_000, "duels": 2, "past_duels": 2, "exploiters": 1, "exploiter_steps": 500}
     task = {"contender": "self-play", "seed": 1, "teacher": str(teacher), **measured}
     here, there = (tmp_path / place / "run" for place in ("here", "there"))
     with one_thread():
