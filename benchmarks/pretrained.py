@@ -209,8 +209,8 @@ class PretrainedOptions:
     """Seed of the score's deals, unlike the training's."""
     work: Path = Path("runs/pretrained")
     """Folder for the models of the stages."""
-    out: Path = FOLDER
-    """Folder for weights and card; by default that of the package, from which agents are loaded."""
+    out: Path | None = None
+    """Folder for weights and card; by default those from which agents are loaded."""
 
 
 @benchmark("pretrained", resumes=True)
@@ -242,7 +242,7 @@ def run(options: PretrainedOptions) -> Result:
         "exploitability": exploitability(agent, game).exploitability if recipe.exact else None,
         "size": file.stat().st_size,
     }
-    return Result(card_file(options.agent, options.out), card, _shown)
+    return Result(card_file(options.agent, options.out or FOLDER), card, _shown)
 
 
 def _train(recipe: PretrainedRecipe, options: PretrainedOptions) -> Path:

@@ -1,4 +1,4 @@
-"""Builds the sdist and the wheel into `dist/`, looks at what they hold, and tries them in clean environments: `make release`.
+"""Builds the sdist, the wheel and that of the weights into `dist/`, looks at what they hold, and tries them in clean environments: `make release`.
 
 A trial is one Python with the newest or with the lowest version that pyproject.toml allows of each hard dependency. It installs the wheel
 and does what a new user does: `TRIED` below. The sdist is tried once. A table at the end says how each went; the exit code is 1 if one
@@ -50,6 +50,7 @@ TRIED: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ludory", "train", "ppo", "--env", GAME, "--timesteps", "200", "--out", "model.ludory"), "trained: "),
     (("ludory", "eval", "model.ludory", "random", "--game", GAME, "--games", "20"), "mean"),
     (("ludory", "watch", GAME, "model.ludory", "--html", "game.html"), "game.html"),
+    (("ludory", "eval", "tic_tac_toe/ppo", "random", "--game", GAME, "--games", "20"), "mean"),
 )
 """Commands of a trial, and what each has to print."""
 SHOWN = ("numpy", "numba", "torch", "gymnasium")
@@ -58,6 +59,8 @@ BENCHMARKS_OF_COMMANDS = {"harness", "sweep"}
 """All that a wheel has of the benchmarks."""
 TOP = ("ludory", "ludory_text.py")
 """What a wheel installs: the package, and a module by whose name verifiers finds its taskset."""
+WEIGHTS = "weights"
+"""Folder of the package with the weights of agents."""
 STEP_SECONDS = 900
 RESOLVED = (
     ("all", "x86_64-unknown-linux-gnu", ""),
@@ -101,11 +104,12 @@ def run(command: Sequence[str | Path], cwd: Path, env: Mapping[str, str] | None 
     return printed
 
 
-def build(tree: Path, out: Path) -> tuple[Path, Path, set[str]]:
+def build(tree: Path, out: Path) -> tuple[Path, Path, Path, set[str]]:
     """Build from a copy of what git has of a tree, so that nothing else gets in.
 
     Returns:
-        The sdist and the wheel made of it, in `out`, and the names of the files of a wheel that is made of the tree directly.
+        The sdist, the wheel made of it and that of the weights, in `out`, and the names of the files of a wheel that is made of the tree
+        directly.
     """
     shutil.rmtree(out, ignore_errors=True)
     with TemporaryDirectory() as folder:
@@ -115,10 +119,11 @@ def build(tree: Path, out: Path) -> tuple[Path, Path, set[str]]:
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(tree / name, copy / name)
         run([sys.executable, "-m", "build", "--outdir", out], copy)
+        run([sys.executable, "-m", "build", "--wheel", "--outdir", out], copy / WEIGHTS)
         run([sys.executable, "-m", "build", "--wheel", "--outdir", Path(folder) / "direct"], copy)
         with zipfile.ZipFile(next(Path(folder).glob("direct/*.whl"))) as archive:
             direct = set(archive.namelist())
-    return next(out.glob("*.tar.gz")), next(out.glob("*.whl")), direct
+    return next(out.glob("*.tar.gz")), next(out.glob("ludory-*.whl")), next(out.glob("ludory_agents-*.whl")), direct
 
 
 def metadata(wheel: Path) -> Message:
@@ -174,6 +179,8 @@ def problems_of_version(tree: Path, version: str, tag: str = "") -> Iterator[str
     citation = (tree / "CITATION.cff").read_text(encoding="utf-8")
     if heading is None or heading[1] != version:
         yield f"CHANGELOG.md does not begin with a heading '## {version} (unreleased)' or '## {version} (YYYY-MM-DD)'"
+    if f'\nversion = "{version}"\n' not in (tree / WEIGHTS / "pyproject.toml").read_text(encoding="utf-8"):
+        yield f"{WEIGHTS}/pyproject.toml has no line 'version = \"{version}\"'"
     if f"\nversion: {version}\n" not in citation:
         yield f"CITATION.cff has no line 'version: {version}'"
     if tag:
@@ -230,8 +237,8 @@ def uv(command: str) -> list[str | Path]:
     return [Path(sys.executable).parent / "uv", "pip", command, "--quiet"]
 
 
-def try_out(package: Path, python: str, pins: Mapping[str, str], folder: Path, version: str) -> None:
-    """Install the pins and then the package with pip, which refuses what they do not satisfy, and run `TRIED`.
+def try_out(package: Path, weights: Path, python: str, pins: Mapping[str, str], folder: Path, version: str) -> None:
+    """Install the pins and then the packages with pip, which refuses what they do not satisfy, and run `TRIED`.
 
     Raises:
         TrialError: at the first command that fails.
@@ -241,7 +248,7 @@ def try_out(package: Path, python: str, pins: Mapping[str, str], folder: Path, v
     (folder / "pins.txt").write_text("\n".join(f"{name}=={pin}" for name, pin in pins.items()))
     run([*uv("install"), "--python", bin / "python", "--requirements", "pins.txt"], folder)
     offline = ["--no-index"] if package.suffix == ".whl" else []  # an sdist has to get what builds it
-    run([bin / "python", "-m", "pip", "install", "--quiet", *offline, package], folder)
+    run([bin / "python", "-m", "pip", "install", "--quiet", *offline, package, weights], folder)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LUDORY"))}
     env |= {"LUDORY_CACHE_DIR": str(folder / "cache"), "NO_COLOR": "1"}
     for (program, *words), expected in TRIED:
@@ -250,7 +257,9 @@ def try_out(package: Path, python: str, pins: Mapping[str, str], folder: Path, v
             raise TrialError(f"{program} {' '.join(words)} did not print {wanted!r}:\n{printed[-2000:]}")
 
 
-def trial(what: str, package: Path, python: str, needs: Sequence[Requirement], torch: str, version: str) -> Row:
+def trial(
+    what: str, package: Path, weights: Path, python: str, needs: Sequence[Requirement], torch: str, version: str
+) -> Row:
     """A trial in a folder of its own, as a row of the table. `torch`: a requirement, "" for the newest there is."""
     start, lowest = time.monotonic(), what == "lowest"
     version_of = run([python, "-c", "import platform; print(platform.python_version())"], ROOT).strip()
@@ -260,7 +269,7 @@ def trial(what: str, package: Path, python: str, needs: Sequence[Requirement], t
         try:
             texts = [*map(str, needs), *([torch] if torch and not lowest else [])]
             pins = resolve(texts, python, Path(folder), lowest=lowest)
-            try_out(package, python, pins, Path(folder), version)
+            try_out(package, weights, python, pins, Path(folder), version)
         except TrialError as failure:
             print(f"\n{what}, Python {python}: {failure}\n", flush=True)
             result = "FAILED"
@@ -308,17 +317,17 @@ def main(argv: Sequence[str]) -> int:
     asked = parser.parse_args(argv)
     if folder := os.environ.get("PIP_FIND_LINKS"):
         os.environ.setdefault("UV_FIND_LINKS", folder)
-    sdist, wheel, direct = build(ROOT, ROOT / "dist")
+    sdist, wheel, weights, direct = build(ROOT, ROOT / "dist")
     fields = metadata(wheel)
     version, needs = fields["Version"], hard_dependencies(fields)
     problems = [*problems_of_files(sdist, wheel, direct), *problems_of_version(ROOT, version, asked.tag)]
     if asked.tag and not fields.get_all("Project-URL"):
         problems.append("pyproject.toml does not say where the repository is: add [project.urls]")
     try:
-        run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel], ROOT)
+        run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel, weights], ROOT)
     except TrialError as failure:
         problems.append(str(failure))
-    print(f"{sdist.name}, {wheel.name}: {len(problems)} problems", *problems, sep="\n", flush=True)
+    print(f"{sdist.name}, {wheel.name}, {weights.name}: {len(problems)} problems", *problems, sep="\n", flush=True)
     torch = suite_s_torch(ROOT) if not asked.torch else "" if asked.torch == "newest" else f"torch=={asked.torch}"
     rows: list[Row] = []
     problems += (
@@ -331,9 +340,9 @@ def main(argv: Sequence[str]) -> int:
             missing = f"NOT TRIED: no python{python} on this machine"
             rows += [Row(what, python, {}, missing, failed=asked.all) for what in ("newest", "lowest")]
         else:
-            rows += [trial(what, wheel, path, needs, torch, version) for what in ("newest", "lowest")]
+            rows += [trial(what, wheel, weights, path, needs, torch, version) for what in ("newest", "lowest")]
     if not asked.build_only:
-        rows.append(trial("sdist", sdist, sys.executable, needs, torch, version))
+        rows.append(trial("sdist", sdist, weights, sys.executable, needs, torch, version))
     problems += unmet_bounds(needs, rows)
     print(f"\n{table(rows)}\n" if rows else "", *problems, sep="\n")
     failed = [row for row in rows if row.failed]

@@ -1,4 +1,7 @@
-"""The cards of pretrained agents: JSON files beside the weights. Imports no torch, so that `ludory list` stays quick."""
+"""The cards of pretrained agents: JSON files here. Their weights are a package of their own, `ludory-agents`.
+
+Imports no torch, so that `ludory list` stays quick.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ludory.errors import DataError
+from ludory.plugins.requirements import missing_dependency
 from ludory.reading import read_json
 
 FOLDER = Path(__file__).parent
@@ -63,14 +67,27 @@ def _beside(score: PretrainedScore, first: float) -> str:
     return f"against {score.rival}" + ("" if score.mean == first else f": {score.mean:.2f}")
 
 
-def weights_file(agent: str, folder: Path = FOLDER) -> Path:
-    """Where the weights of an agent are, such as `hanabi-ppo.ludory` of hanabi/ppo."""
-    return folder / f"{agent.replace('/', '-')}.ludory"
+def weights_folder() -> Path:
+    """Where the weights of all agents are.
+
+    Raises:
+        PluginError: their package is not installed.
+    """
+    try:
+        import ludory_agents
+    except ModuleNotFoundError as error:
+        raise missing_dependency("an agent that ships with Ludory", "ludory_agents") from error
+    return ludory_agents.FOLDER
+
+
+def weights_file(agent: str, folder: Path | None = None) -> Path:
+    """Where the weights of an agent are, such as `hanabi-ppo.ludory` of hanabi/ppo; None: in the package that ships them."""
+    return (weights_folder() if folder is None else folder) / f"{agent.replace('/', '-')}.ludory"
 
 
 def card_file(agent: str, folder: Path = FOLDER) -> Path:
     """Where the card of an agent is."""
-    return weights_file(agent, folder).with_suffix(".json")
+    return folder / f"{agent.replace('/', '-')}.json"
 
 
 def pretrained_agents(folder: Path = FOLDER) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.exploitability import exploitability
 from ludory.agents.make import make_agent
-from ludory.agents.pretrained.cards import FOLDER, pretrained_agents, read_card, read_card_file, weights_file
+from ludory.agents.pretrained.cards import pretrained_agents, read_card, read_card_file, weights_file, weights_folder
 from ludory.agents.tabular import TabularAgent
 from ludory.algorithms.cfr import CFR
 from ludory.benchmarks.pretrained import RECIPES, pack, score_with
@@ -33,7 +33,7 @@ SLOW = {
 def test_every_agent_has_weights_a_card_an_id_and_a_recipe():
     named = pretrained_agents()
     assert named == sorted(RECIPES)
-    assert {file.name for file in FOLDER.glob("*.ludory")} == {weights_file(agent).name for agent in named}
+    assert {file.name for file in weights_folder().glob("*.ludory")} == {weights_file(agent).name for agent in named}
     for agent in named:
         assert agents.get(agent).fixed["agent"] == agent
         card = read_card(agent)

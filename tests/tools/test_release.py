@@ -62,22 +62,25 @@ def test_a_wheel_that_differs_from_that_of_the_tree_is_refused(tmp_path: Path, r
 
 
 @pytest.mark.parametrize(
-    ("heading", "citation", "tag", "problems"),
+    ("heading", "citation", "weights", "tag", "problems"),
     [
-        ("0.1.0 (unreleased)", "version: 0.1.0", "", []),
-        ("0.1.0 (2026-12-01)", "version: 0.1.0\ndate-released: 2026-12-01", "v0.1.0", []),
-        ("0.2.0 (unreleased)", "version: 0.1.0", "", ["CHANGELOG.md does not begin"]),
-        ("0.1.0 (unreleased)", "version: 0.2.0", "", ["CITATION.cff has no line 'version"]),
-        ("0.1.0 (unreleased)", "version: 0.1.0", "v0.1.0", ["CHANGELOG.md has no date for 0.1.0"]),
-        ("0.1.0 (2026-12-01)", "version: 0.1.0", "v0.1.0", ["CITATION.cff has no line 'date-released: 2026-12-01'"]),
-        ("0.1.0 (2026-12-01)", "version: 0.1.0\ndate-released: 2026-12-01", "v0.2.0", ["the tag is v0.2.0"]),
+        ("0.1.0 (unreleased)", "version: 0.1.0", "0.1.0", "", []),
+        ("0.1.0 (2026-12-01)", "version: 0.1.0\ndate-released: 2026-12-01", "0.1.0", "v0.1.0", []),
+        ("0.2.0 (unreleased)", "version: 0.1.0", "0.1.0", "", ["CHANGELOG.md does not begin"]),
+        ("0.1.0 (unreleased)", "version: 0.1.0", "0.2.0", "", ["weights/pyproject.toml has no line"]),
+        ("0.1.0 (unreleased)", "version: 0.2.0", "0.1.0", "", ["CITATION.cff has no line 'version"]),
+        ("0.1.0 (unreleased)", "version: 0.1.0", "0.1.0", "v0.1.0", ["CHANGELOG.md has no date for 0.1.0"]),
+        ("0.1.0 (2026-12-01)", "version: 0.1.0", "0.1.0", "v0.1.0", ["CITATION.cff has no line 'date-released: 2026-12-01'"]),
+        ("0.1.0 (2026-12-01)", "version: 0.1.0\ndate-released: 2026-12-01", "0.1.0", "v0.2.0", ["the tag is v0.2.0"]),
     ],
 )
 def test_a_version_that_is_written_differently_somewhere_is_named(
-    tmp_path: Path, release: ModuleType, heading: str, citation: str, tag: str, problems: list[str]
+    tmp_path: Path, release: ModuleType, heading: str, citation: str, weights: str, tag: str, problems: list[str]
 ) -> None:
     (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n## {heading}\n\nText.\n\n## 0.0.1 (2026-01-01)\n")
     (tmp_path / "CITATION.cff").write_text(f"title: Ludory\n{citation}\nlicense: MIT\n")
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "pyproject.toml").write_text(f'[project]\nversion = "{weights}"\n')
     found = list(release.problems_of_version(tmp_path, "0.1.0", tag))
     assert len(found) == len(problems)
     assert all(map(str.startswith, found, problems)), found
@@ -118,7 +121,7 @@ def test_a_python_that_is_not_there_is_told(
     code: int,
 ) -> None:
     of_a_wheel = {"Version": ["0.1.0"], "Classifier": ["Programming Language :: Python :: 3.99"]}
-    monkeypatch.setattr(release, "build", lambda tree, out: (Path("a.tar.gz"), Path("a.whl"), set()))
+    monkeypatch.setattr(release, "build", lambda tree, out: (Path("a.tar.gz"), Path("a.whl"), Path("weights.whl"), set()))
     monkeypatch.setattr(release, "metadata", lambda wheel: message(of_a_wheel))
     for check in ("problems_of_files", "problems_of_version", "problems_of_extras"):
         monkeypatch.setattr(release, check, lambda *args: [])
@@ -136,7 +139,7 @@ def test_a_trial_that_prints_something_else_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], release: ModuleType
 ) -> None:
     monkeypatch.setattr(release, "run", lambda command, *args: "3.99.1" if "-c" in command else "ludory 0.0.9")
-    row = release.trial("newest", tmp_path / "a.whl", "python3.99", [], "", "0.1.0")
+    row = release.trial("newest", tmp_path / "a.whl", tmp_path / "b.whl", "python3.99", [], "", "0.1.0")
     assert row.failed
     assert row.result == "FAILED"
     assert "did not print 'ludory 0.1.0'" in capsys.readouterr().out
