@@ -59,6 +59,8 @@ BENCHMARKS_OF_COMMANDS = {"harness", "sweep"}
 """All that a wheel has of the benchmarks."""
 TOP = ("ludory", "ludory_text.py")
 """What a wheel installs: the package, and a module by whose name verifiers finds its taskset."""
+MOST_BYTES = 2_500_000
+"""Of the wheel."""
 WEIGHTS = "weights"
 """Folder of the package with the weights of agents."""
 STEP_SECONDS = 900
@@ -151,6 +153,8 @@ def problems_of_files(sdist: Path, wheel: Path, direct: set[str]) -> Iterator[st
     """What is wrong with the lists of files."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
+    if (size := wheel.stat().st_size) > MOST_BYTES:
+        yield f"the wheel has {size:,} bytes, at most {MOST_BYTES:,} are wanted; weights and recordings belong into {WEIGHTS}/"
     if differing := names ^ direct:
         yield f"the wheel of the sdist and that of the tree differ: {', '.join(sorted(differing)[:5])}"
     for needed in ("ludory/py.typed", ".dist-info/licenses/LICENSE"):

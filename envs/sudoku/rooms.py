@@ -154,16 +154,29 @@ def draw_bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.i
 
 
 def write_drawn(path: str | Path, several: Iterable[tuple[SudokuRooms, int]]) -> None:
-    """Write the banks of several games without a split to one file, by `bank_key`."""
-    banks: dict[str, Any] = {bank_key(rooms, count, None): draw_bank(rooms, count, None) for rooms, count in several}
+    """Write the banks of several games without a split to one file, by `bank_key`: solutions, and a bit for each cell that is given."""
+    parts: dict[str, Any] = {}
+    for rooms, count in several:
+        puzzles, solutions = draw_bank(rooms, count, None).swapaxes(0, 1)
+        key = bank_key(rooms, count, None)
+        parts |= {key: solutions, f"{key} given": np.packbits(puzzles > 0)}
     with atomic_file(path) as handle:
-        np.savez_compressed(handle, **banks)
+        np.savez_compressed(handle, **parts)
+
+
+def read_drawn(path: str | Path, key: str) -> NDArray[np.int8] | None:
+    """A bank that `write_drawn` wrote; None: the file has no such bank."""
+    with np.load(path, allow_pickle=False) as file:
+        if key not in file:
+            return None
+        solutions, given = file[key], file[f"{key} given"]
+    known = np.unpackbits(given, count=solutions.size).reshape(solutions.shape)
+    return np.stack([solutions * known.astype(np.int8), solutions], axis=1)
 
 
 @cache
 def _bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.int8]:
-    with np.load(DRAWN, allow_pickle=False) as file:
-        found: NDArray[np.int8] | None = file.get(bank_key(rooms, count, split))
+    found = read_drawn(DRAWN, bank_key(rooms, count, split))
     return draw_bank(rooms, count, split) if found is None else found
 
 

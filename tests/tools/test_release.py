@@ -32,6 +32,13 @@ def test_good_files_have_no_problem(tmp_path: Path, release: ModuleType) -> None
     assert list(release.problems_of_files(*made, set(GOOD_WHEEL))) == []
 
 
+def test_a_wheel_that_is_too_big_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: ModuleType) -> None:
+    made = packages(tmp_path, GOOD_WHEEL, GOOD_SDIST)
+    monkeypatch.setattr(release, "MOST_BYTES", made[1].stat().st_size - 1)
+    (problem,) = release.problems_of_files(*made, set(GOOD_WHEEL))
+    assert problem.startswith("the wheel has ")
+
+
 @pytest.mark.parametrize(
     ("wheel", "sdist", "problem"),
     [
@@ -70,7 +77,13 @@ def test_a_wheel_that_differs_from_that_of_the_tree_is_refused(tmp_path: Path, r
         ("0.1.0 (unreleased)", "version: 0.1.0", "0.2.0", "", ["weights/pyproject.toml has no line"]),
         ("0.1.0 (unreleased)", "version: 0.2.0", "0.1.0", "", ["CITATION.cff has no line 'version"]),
         ("0.1.0 (unreleased)", "version: 0.1.0", "0.1.0", "v0.1.0", ["CHANGELOG.md has no date for 0.1.0"]),
-        ("0.1.0 (2026-12-01)", "version: 0.1.0", "0.1.0", "v0.1.0", ["CITATION.cff has no line 'date-released: 2026-12-01'"]),
+        (
+            "0.1.0 (2026-12-01)",
+            "version: 0.1.0",
+            "0.1.0",
+            "v0.1.0",
+            ["CITATION.cff has no line 'date-released: 2026-12-01'"],
+        ),
         ("0.1.0 (2026-12-01)", "version: 0.1.0\ndate-released: 2026-12-01", "0.1.0", "v0.2.0", ["the tag is v0.2.0"]),
     ],
 )
@@ -121,7 +134,9 @@ def test_a_python_that_is_not_there_is_told(
     code: int,
 ) -> None:
     of_a_wheel = {"Version": ["0.1.0"], "Classifier": ["Programming Language :: Python :: 3.99"]}
-    monkeypatch.setattr(release, "build", lambda tree, out: (Path("a.tar.gz"), Path("a.whl"), Path("weights.whl"), set()))
+    monkeypatch.setattr(
+        release, "build", lambda tree, out: (Path("a.tar.gz"), Path("a.whl"), Path("weights.whl"), set())
+    )
     monkeypatch.setattr(release, "metadata", lambda wheel: message(of_a_wheel))
     for check in ("problems_of_files", "problems_of_version", "problems_of_extras"):
         monkeypatch.setattr(release, check, lambda *args: [])
