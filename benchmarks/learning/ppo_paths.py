@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 import ludory
 from ludory.algorithms.ppo.compiled import CompiledUpdate
+from ludory.algorithms.ppo.compiled_loss import compiled_loss
 from ludory.algorithms.ppo.ppo import PPO
 from ludory.algorithms.ppo.torch_update import TorchUpdate
 from ludory.algorithms.running.optimiser_state import make_adam
@@ -72,9 +74,10 @@ def _with(model: PPO, batch: int, **options: Any) -> Any:
 
 def _ways(model: PPO, batch: int, rollout: Any, targets: Any) -> dict[str, Way]:
     """Bfloat16 only where it is chosen on its own: elsewhere processors imitate it."""
+    by_pytorch = partial(TorchUpdate, loss=compiled_loss)  # as PPO makes it
     precisions = {"float32", suited_precision(torch.device("cpu"))}
     ways = {
-        f"PyTorch, {precision}": _way(TorchUpdate, model, _with(model, batch, precision=precision), rollout, targets)
+        f"PyTorch, {precision}": _way(by_pytorch, model, _with(model, batch, precision=precision), rollout, targets)
         for precision in sorted(precisions)
     }
     if not model.policy.recurrent:
