@@ -232,14 +232,15 @@ def test_kernels_of_a_notebook(engine_on, ptx_device):
 
 @pytest.mark.slow
 def test_the_arena(engine_on, ptx_device):
-    use_everything(engine_on(make_registered("Arena2P-v0"), ptx_device), turns=False)
+    # the observation that has all others but the small ones in it
+    use_everything(engine_on(make_registered("Arena2P-v0", observation="evasive"), ptx_device), turns=False)
     assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "critic_rows", "used_rows", "redeal_rows"}
     assert_hopper_code(ptx_device)
     assert not any("fma.rn.f64" in ptx for ptx in ptx_device.launched.values()), "rounds as the CPU does"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", ["random", "rusher"])
+@pytest.mark.parametrize("style", ["random", "rusher", "duelist"])
 def test_styles_of_the_arena(engine_on, ptx_device, style):
     game = make_registered("Arena2P-v0")
     engine, agent = engine_on(game, PaperDevice()), make_agent(f"arena/{style}", game)
