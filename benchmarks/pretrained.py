@@ -56,6 +56,8 @@ class PretrainedRecipe:
     """Of a search with the network before every move, unless told otherwise."""
     exact: bool = False
     """Also compute the exploitability, where a game's tree is small."""
+    made_by: str = ""
+    """Command that trains it, where that is a benchmark of its own; its model is then packed with --checkpoint."""
 
     @property
     def rivals(self) -> tuple[str, ...]:
@@ -128,6 +130,17 @@ _CONNECT_FOUR_AZ = TunedSettings(
 )
 
 
+_STYLES = ("sniper", "looter", "miner", "rusher", "turtle", "zone", "raider")
+
+
+def _arena(contender: str) -> PretrainedRecipe:
+    """The final main of a run of `arena-league`, with seed 1; its settings stand there."""
+    settings = TunedSettings("Arena2P-v0", "arena/duelist", 100_000_000, 60, {}, options={"observation": "evasive"})
+    rivals = tuple(f"arena/{style}" for style in _STYLES)
+    command = f"ludory bench arena-league --contenders {contender} --seeds 1 --teacher runs/pi_sup.ludory"
+    return PretrainedRecipe(settings, also=rivals, draws=True, made_by=command)
+
+
 def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
     return PretrainedRecipe(TunedSettings(game, "random", iterations, 1, {}), "cfr", exact=True)
@@ -178,6 +191,8 @@ RECIPES: dict[str, PretrainedRecipe] = {
         final_ent_coef=0.015,
         symmetry_augmentation=True,
     ),
+    "arena/league": _arena("league"),
+    "arena/ppo": _arena("self-play"),
     "connect_four/az": PretrainedRecipe(_CONNECT_FOUR_AZ, "az", simulations=200),
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
@@ -221,6 +236,11 @@ def run(options: PretrainedOptions) -> Result:
     if (options.checkpoint is None) != (options.made_by is None):
         raise OptionError("--checkpoint and --made-by go together: the file, and the command that trained it")
     recipe = RECIPES[options.agent]
+    if options.checkpoint is None and recipe.made_by:
+        raise OptionError(
+            f"--agent {options.agent}: it is trained by `{recipe.made_by}`; then type --checkpoint with the newest main of the run's "
+            f"folder `players`, and --made-by with that command"
+        )
     if options.checkpoint is None:
         model = _train(recipe, options)
         command = f"ludory bench pretrained --agent {options.agent} --seed {options.seed}"

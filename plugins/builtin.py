@@ -18,6 +18,7 @@ _FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
 _SUDOKU = "ludory.envs.sudoku:make_game"
 _STYLE = "ludory.agents.arena.bots:make_style"
 _HANABI_GAMES, _SOKOBAN_GAMES, _FROZEN_LAKES = "ludory.envs.hanabi", "ludory.envs.sokoban", "ludory.envs.frozen_lake"
+_ARENA_GAMES = "ludory.envs.arena"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
 
@@ -166,6 +167,8 @@ AGENTS = (
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
     Entry("arena/duelist", _STYLE, "arena style: shoots, and steps out of the way of shots", {"style": "duelist"}),
     Entry("arena/raider", _STYLE, "arena style: bursts and runs away, again and again", {"style": "raider"}),
+    _pretrained("arena/league", "duels in the arena: the main of a league of 100 M steps", _ARENA_GAMES),
+    _pretrained("arena/ppo", "duels in the arena: self-play by PPO, 100 M steps", _ARENA_GAMES),
     _pretrained(
         "connect_four/az", "Connect Four: a tree search with a network that learnt from such searches (simulations=)"
     ),
