@@ -206,7 +206,7 @@ TABLES = (
     ResultsTable(
         "Leagues of the arena",
         "duels of the arena: the final main, points in percent, means over seeds with 95 % intervals | trained against | "
-        "smallest of the six styles | the two held-out styles | smallest of its own frozen players | exploiters - 50 | "
+        "smallest of all styles | the two held-out styles | smallest of its own frozen players | exploiters - 50 | "
         "Nash mass of the finals | trained | machine, date",
         ("arena-league-*.json",),
         {"arena-league": league_rows},

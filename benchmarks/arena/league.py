@@ -315,15 +315,19 @@ def _chart(report: dict[str, Any]) -> str:
 
 
 def percent(mean: Sequence[float]) -> str:
-    """`61.2 [58.0, 64.4]` of a share with its interval."""
+    """`61.2 [58.0, 64.4]` of a share with its interval; of one seed there is none."""
     middle, low, high = (100 * value for value in mean)
-    return f"{middle:.1f} [{low:.1f}, {high:.1f}]"
+    return f"{middle:.1f} {_interval(low, high)}"
+
+
+def _interval(low: float, high: float) -> str:
+    return "(one seed)" if high - low == 100 else f"[{low:.1f}, {high:.1f}]"
 
 
 def exploitability(mean: Sequence[float]) -> str:
     """Points of an exploiter above one half, in percent; a best response scores at least one half, so below it none was found."""
     middle, low, high = (100 * value - 50 for value in mean)
-    return f"{middle:.1f} [{low:.1f}, {high:.1f}]" if middle > 0 else f"none found (upper end {high:+.1f})"
+    return f"{middle:.1f} {_interval(low, high)}" if middle > 0 else f"none found (upper end {high:+.1f})"
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludory.benchmarks.arena.league import exploitability, mean_over_seeds
+from ludory.benchmarks.arena.league import exploitability, mean_over_seeds, percent
 from ludory.benchmarks.arena.league_run import CONTENDERS, HELD_OUT, STYLES, league_config
 
 pytestmark = pytest.mark.slow
@@ -42,4 +42,6 @@ def test_a_mean_over_seeds_has_students_interval() -> None:
 
 def test_a_score_below_one_half_is_not_printed_as_exploitability() -> None:
     assert exploitability([0.62, 0.6, 0.64]) == "12.0 [10.0, 14.0]"
+    assert exploitability([0.62, 0.0, 1.0]) == "12.0 (one seed)"
+    assert percent([0.62, 0.0, 1.0]) == "62.0 (one seed)"
     assert exploitability([0.12, 0.10, 0.14]) == "none found (upper end -36.0)"
