@@ -36,6 +36,8 @@ from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch
 from .torch_update import TorchUpdate
 
 LOG = logging.getLogger("ludory.ppo")
+WORTH_COMPILING = 1_000_000
+"""Decisions that a run learns from, each as often as it does, from which on the compiled loss saves what compiling it takes, some 5 s."""
 
 
 class PPO(Algorithm):
@@ -205,7 +207,8 @@ class PPO(Algorithm):
         rows = min(twin.batch, twin.count, ROWS)
         order = torch.arange(rows)
         ways = {"twin": lambda: twin.gradient(order), "PyTorch": lambda: by_pytorch.gradient(order)}
-        faster = fastest(f"ppo, one loss, {twin.mlp.subject}, {rows} rows", ways)
+        loss = "compiled loss" if self._compiles_loss else "loss by PyTorch"
+        faster = fastest(f"ppo, {loss}, {twin.mlp.subject}, {rows} rows", ways)
         self.optimizer.zero_grad()
         return faster == "twin"
 
@@ -216,7 +219,8 @@ class PPO(Algorithm):
             self.device.type == "cpu"
             and self.policy.box is None
             and self.config.compiled is not False
-            and not (self.config.compiled is None and few_steps_asked())
+            and not few_steps_asked()
+            and self.config.n_epochs * (self.schedule_timesteps or self._total_timesteps) >= WORTH_COMPILING
             and not self._has_own_loss
             and is_twin_of(definition.ppo_loss)
         )

@@ -47,6 +47,7 @@ def test_the_compiled_twin_stands_for_the_definition_as_it_is():
 
 
 SIZES = (9, 2, 5)
+COMPILED = (pytest.mark.slow, pytest.mark.optimised)
 
 
 def minibatch(rows: int, *, teacher: bool, used: bool, waits: bool):
@@ -72,7 +73,10 @@ def minibatch(rows: int, *, teacher: bool, used: bool, waits: bool):
     return policy, logits, values, loss.PPOMinibatch(*played, heads, lessons)
 
 
-@pytest.mark.parametrize("rows", [3, 64, 150])
+@pytest.mark.parametrize(
+    "rows",
+    [pytest.param(3, marks=pytest.mark.plain), *(pytest.param(rows, marks=COMPILED) for rows in (3, 64, 150))],
+)
 @pytest.mark.parametrize("teacher", [False, True], ids=["alone", "teacher"])
 @pytest.mark.parametrize("used", [False, True], ids=["all heads", "some heads"])
 @pytest.mark.parametrize("waits", [False, True], ids=["all decide", "some wait"])
@@ -87,6 +91,8 @@ def test_the_compiled_loss_behind_any_network_is_the_definition(rows, teacher, u
         torch.testing.assert_close(one, 2 * other, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.optimised
 def test_parts_of_a_minibatch_add_up_and_one_without_decisions_adds_nothing():
     policy, _, values, decisions = minibatch(150, teacher=False, used=False, waits=True)
     decisions.weights[:40] = 0
@@ -157,6 +163,22 @@ def test_a_loss_of_ones_own_switches_the_twin_off():
     for model in (WithoutClipping("mlp", TINY, **SMALL), PPO("mlp", TINY, loss=without_value, **SMALL)):
         assert isinstance(update_of(model), TorchUpdate)
     assert isinstance(update_of(PPO("mlp", TINY, compiled=False, **SMALL)), TorchUpdate)
+
+
+def test_the_loss_alone_is_compiled_where_a_run_is_long_and_the_loss_its_own(monkeypatch):
+    monkeypatch.setattr("ludory.algorithms.ppo.ppo.few_steps_asked", lambda: False)
+
+    def compiles(asked: int, *, part: bool = False, kind=PPO, **options) -> bool:
+        model = kind("gru(hidden=(8,), memory_size=8)", TINY, **SMALL | {"hidden": ()} | options)
+        model._total_timesteps, model.schedule_timesteps = (10, asked) if part else (asked, 0)
+        return model._compiles_loss
+
+    assert compiles(600_000, n_epochs=2)
+    assert compiles(600_000, n_epochs=2, part=True), "a slice of a league is short, the league is not"
+    assert not compiles(400_000, n_epochs=2)
+    assert not compiles(10**8, compiled=False)
+    assert not compiles(10**8, loss=without_value)
+    assert not compiles(10**8, kind=WithoutClipping)
 
 
 def test_a_loss_of_ones_own_is_what_is_learnt(tmp_path):
