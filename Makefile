@@ -56,7 +56,7 @@ $(INSTALLED_DOCS): pyproject.toml constraints.txt
 
 # Tuned settings, in two stages: playing cards is learnt first in a game where a bomb keeps the score, then the real game.
 GAME := Hanabi2P-v0
-DEMO_LEAD := +0.8 to +2.0
+DEMO_LEAD := +0.8 to +2.1
 
 demo: $(INSTALLED)
 	$(BIN)/ludory train ppo --env $(GAME) --seed 1 --timesteps 8_000_000 --out demo/agent.ludory --resume --progress
