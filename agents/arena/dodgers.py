@@ -3,13 +3,12 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs import kernel
-from ludory.envs.arena.constants import DASH, NOVA, SHIELD, SUPPLY, UNIT_LENGTH, WALK
-from ludory.envs.arena.geometry import pair, q14, side
-from ludory.envs.arena.observe.evasive import in_danger
+from ludory.envs.arena.constants import DASH, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
+from ludory.envs.arena.geometry import side
+from ludory.envs.arena.observe.evasive import in_danger, step_of
 from ludory.envs.arena.observe.sight import NOBODY, nearest_rival
 from ludory.envs.arena.phases.crates import NO_CRATE
 from ludory.envs.arena.state import ABILITY, MOVE_BINS, MOVE_X, MOVE_Y
-from ludory.envs.arena.tables import MOVE
 
 from .senses import ability_ready, length, stay, visible_crate
 from .senses import go as go_along
@@ -96,10 +95,3 @@ def dodge(state, i, seat, action):
     if found >= 0:
         action[MOVE_X] = found // WAYS * (bins // 2)
         action[MOVE_Y] = found % WAYS * (bins // 2)
-
-
-@kernel
-def step_of(bins, a, b):
-    """The step of a tick at a pair of move bins."""
-    k = pair(bins, a, b)
-    return q14(int(MOVE[k, 0]), WALK), q14(int(MOVE[k, 1]), WALK)

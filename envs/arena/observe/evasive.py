@@ -8,7 +8,10 @@ import math
 
 from ludory.envs import ObservationSpec, flat_segments, kernel
 from ludory.envs.arena.constants import BODY, SHOT_LIFE, SHOT_SLOTS, VISION, WALK
+from ludory.envs.arena.geometry import pair, q14
 from ludory.envs.arena.phases.weapons import is_hit
+from ludory.envs.arena.state import MOVE_BINS
+from ludory.envs.arena.tables import MOVE
 from ludory.envs.arena.variants import ArenaOptions
 
 from .sight import NO_SHOT, nearest_threat, sees, time_to_pass
@@ -16,8 +19,6 @@ from .tactical import MISSES, observe_tactical, tactical_parts, write_way
 
 THREAT, DANGERS = 7, 9
 """Entries of the first shot to pass, and of nine ways to go on."""
-ONE_LONG, TWO_LONG = 1000, 707
-"""A step along an axis and along a diagonal, in thousandths of a full step."""
 
 
 def evasive_parts(options: ArenaOptions) -> dict[str, int]:
@@ -62,11 +63,19 @@ def write_threat(state, i, seat, owner, slot, out, at):
 @kernel
 def write_dangers(state, i, seat, out, at):
     """Nine entries, row by row of (x, y) in -1, 0, 1: 1 if a shot in sight hits a body that goes on that way at full speed."""
+    bins = int(state.setup[i, MOVE_BINS])
     for k in range(DANGERS):
-        a, b = k // 3 - 1, k % 3 - 1
-        length = TWO_LONG if a != 0 and b != 0 else ONE_LONG
-        if in_danger(state, i, seat, a * length * WALK // ONE_LONG, b * length * WALK // ONE_LONG):
+        # the ends and the middle of the bins
+        wx, wy = step_of(bins, k // 3 * (bins // 2), k % 3 * (bins // 2))
+        if in_danger(state, i, seat, wx, wy):
             out[at + k] = 1.0
+
+
+@kernel
+def step_of(bins, a, b):
+    """The step of a tick at a pair of move bins."""
+    k = pair(bins, a, b)
+    return q14(int(MOVE[k, 0]), WALK), q14(int(MOVE[k, 1]), WALK)
 
 
 @kernel
