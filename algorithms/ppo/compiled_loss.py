@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction, FunctionCtx
 
+from ludory.agents.networks.fast.head_terms import flat_rows
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
 from .kernels import loss_gradient
@@ -40,17 +40,17 @@ class _Loss(torch.autograd.Function):
         decisions: PPOMinibatch,
         coefficients: Coefficients,
     ) -> tuple[Tensor, ...]:
-        flat, wanted = _rows(logits), values.detach().reshape(-1).contiguous().numpy()
+        flat, wanted = flat_rows(logits), values.detach().reshape(-1).contiguous().numpy()
         weights = decisions.weights.reshape(-1).numpy()
         order = np.flatnonzero(weights)
         share = weights[order[0]] if len(order) else np.float32(0)
-        used = np.empty((0, len(sizes)), bool) if decisions.used is None else _rows(decisions.used)
+        used = np.empty((0, len(sizes)), bool) if decisions.used is None else flat_rows(decisions.used)
         old = decisions.log_probs if decisions.used is None else decisions.log_probs * decisions.used
         columns = old.sum(-1), decisions.advantages, decisions.returns
-        teacher = np.empty((0, 0), np.float32) if decisions.teacher is None else _rows(decisions.teacher.logits)
+        teacher = np.empty((0, 0), np.float32) if decisions.teacher is None else flat_rows(decisions.teacher.logits)
         data = (
-            np.packbits(_rows(mask), axis=1),
-            _rows(decisions.actions),
+            np.packbits(flat_rows(mask), axis=1),
+            flat_rows(decisions.actions),
             *(column.reshape(-1).contiguous().numpy() for column in columns),
             teacher,
             used,
@@ -77,8 +77,3 @@ class _Loss(torch.autograd.Function):
         if by_loss != 1:
             by_logits, by_values = by_loss * by_logits, by_loss * by_values
         return by_logits, by_values, None, None, None, None
-
-
-def _rows(part: Tensor) -> NDArray[Any]:
-    """(m, ...) of the last axis."""
-    return part.detach().reshape(-1, part.shape[-1]).contiguous().numpy()

@@ -50,15 +50,15 @@ class _Terms(torch.autograd.Function):
     def forward(
         ctx: Any, logits: Tensor, mask: Tensor, actions: Tensor, teacher: Tensor | None, sizes: tuple[int, ...]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        flat = _rows(logits)
+        flat = flat_rows(logits)
         rows, width = flat.shape
-        lessons = np.empty((0, width), flat.dtype) if teacher is None else _rows(teacher.to(logits.dtype))
+        lessons = np.empty((0, width), flat.dtype) if teacher is None else flat_rows(teacher.to(logits.dtype))
         offsets, shape = np.cumsum((0, *sizes)), (rows, len(sizes))
         log_p, log_q = np.empty_like(flat), np.empty_like(lessons)
         log_prob, entropy, scale, kl = (np.empty(shape, flat.dtype) for _ in range(4))
-        chosen = _rows(actions.long())
-        terms(flat, _rows(mask), chosen, lessons, offsets, log_p, log_q, log_prob, entropy, scale, kl)
-        ctx.kept = _rows(mask), chosen, offsets, teacher is not None, log_p, log_q, entropy, scale
+        chosen = flat_rows(actions.long())
+        terms(flat, flat_rows(mask), chosen, lessons, offsets, log_p, log_q, log_prob, entropy, scale, kl)
+        ctx.kept = flat_rows(mask), chosen, offsets, teacher is not None, log_p, log_q, entropy, scale
         ctx.shape = logits.shape
         found = (torch.from_numpy(part).view(*logits.shape[:-1], len(sizes)) for part in (log_prob, entropy, kl))
         return tuple(found)  # type: ignore[return-value]
@@ -66,13 +66,13 @@ class _Terms(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *by: Tensor) -> tuple[Tensor | None, ...]:
         mask, chosen, offsets, taught, log_p, log_q, entropy, scale = ctx.kept
-        by_log_prob, by_entropy, by_kl = (_rows(part) for part in by)
+        by_log_prob, by_entropy, by_kl = (flat_rows(part) for part in by)
         out = np.empty_like(log_p)
         gradients(mask, chosen, offsets, taught, log_p, log_q, entropy, scale, by_log_prob, by_entropy, by_kl, out)
         return torch.from_numpy(out).view(ctx.shape), None, None, None, None
 
 
-def _rows(part: Tensor) -> NDArray[Any]:
+def flat_rows(part: Tensor) -> NDArray[Any]:
     """(m, ...) of the last axis."""
     return part.detach().reshape(-1, part.shape[-1]).contiguous().numpy()
 

@@ -65,10 +65,16 @@ def write_dangers(state, i, seat, out, at):
     """Nine entries, row by row of (x, y) in -1, 0, 1: 1 if a shot in sight hits a body that goes on that way at full speed."""
     bins = int(state.setup[i, MOVE_BINS])
     for k in range(DANGERS):
-        # the ends and the middle of the bins
-        wx, wy = step_of(bins, k // 3 * (bins // 2), k % 3 * (bins // 2))
+        a, b = way(bins, k)
+        wx, wy = step_of(bins, a, b)
         if in_danger(state, i, seat, wx, wy):
             out[at + k] = 1.0
+
+
+@kernel
+def way(bins, k):
+    """The pair of move bins of way k of nine: both heads at an end or in the middle."""
+    return k // 3 * (bins // 2), k % 3 * (bins // 2)
 
 
 @kernel
