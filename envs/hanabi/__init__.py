@@ -100,14 +100,14 @@ def action_name(options: HanabiOptions, head: int, action: int) -> str:
 
 def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
     """Public facts of game i; `score` is 0 after a bomb, `stacks` is not."""
-    fireworks = state.fireworks[i].tolist()
-    last = state.last[i]
+    fireworks, last, lives = state.fireworks[i].tolist(), state.last[i].tolist(), int(state.lives[i])
+    stacks = sum(fireworks)
     return {
-        "last_action": options.num_actions if int(last[KIND]) == NO_MOVE else int(last[ACTION]),
-        "score": sum(fireworks) if int(state.lives[i]) > 0 else 0,
-        "stacks": sum(fireworks),
+        "last_action": options.num_actions if last[KIND] == NO_MOVE else last[ACTION],
+        "score": stacks if lives > 0 else 0,
+        "stacks": stacks,
         "fireworks": fireworks,
-        "lives": int(state.lives[i]),
+        "lives": lives,
         "information_tokens": int(state.tokens[i]),
         "deck_size": state.deck.shape[1] - int(state.deck_top[i]),
         "turn": int(state.turn[i]),

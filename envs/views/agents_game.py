@@ -26,6 +26,8 @@ class AgentInfo(dict[str, Any]):
     TorchRL's `PettingZooWrapper` fails where both the observation and the keys of info have a mask.
     """
 
+    __slots__ = ("_mask",)
+
     def __init__(self, mask: NDArray[np.int8], facts: Mapping[str, Any]) -> None:
         super().__init__(facts)
         self._mask = mask
@@ -67,6 +69,7 @@ class AgentsGame(common.CopiedWhole):
     def __init__(self, game: Game, illegal: str, render_mode: str | None, idle: NDArray[np.int8]) -> None:
         self.game, self.facts, self.engine = game, game.facts, make_engine(game)
         self.possible_agents = [f"player_{seat}" for seat in range(game.facts.players)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.agents: list[str] = []
         self.render_mode = common.checked_render_mode(game, render_mode, common.render_modes(game))
         self.metadata = {
@@ -80,7 +83,7 @@ class AgentsGame(common.CopiedWhole):
         extra = len(idle) - game.facts.num_actions
         self._action_spaces = {agent: action_space(game.facts, extra) for agent in self.possible_agents}
         self.state_space = observation_space(game.facts.critic_spec)
-        self._returns = np.zeros((1, game.facts.players), np.float32)
+        self._returns, self._no_returns = np.zeros((2, 1, game.facts.players), np.float32)
         self.illegal_words = ""
 
     def _seen_space(self) -> Dict:
@@ -139,8 +142,10 @@ class AgentsGame(common.CopiedWhole):
             return self._idle.copy()
         masks: NDArray[np.int8] = self.engine.legal()[0].view(np.int8)
         if self.facts.simultaneous:
-            seat_mask: NDArray[np.int8] = masks[seat]
-            return seat_mask
+            masks = masks[seat]
+            return masks
+        if len(masks) == len(self._idle):
+            return masks
         padded = np.zeros(len(self._idle), np.int8)
         padded[: len(masks)] = masks
         return padded
@@ -153,18 +158,16 @@ class AgentsGame(common.CopiedWhole):
 
     def _infos(self) -> dict[str, dict[str, Any]]:
         """The info of each agent."""
-        mover, infos = self._mover, dict[str, dict[str, Any]]()
-        public: dict[str, Any] | None = None
+        mover, infos, facts = self._mover, dict[str, dict[str, Any]](), dict[str, Any]()
         for agent in self.agents:
             seat = self.seat_of(agent)
-            if public is None or not self.game.look.one_info:
-                public = common.public_facts(self.game, self.engine.state, 0, seat)
-            facts = {
-                "player": mover,
-                **public,
-                "returns": self._returns[0] * (mover < 0),
-                "illegal_action": bool(self.illegal_words),
-            }
+            if not facts or not self.game.look.one_info:
+                facts = {
+                    "player": mover,
+                    **common.public_facts(self.game, self.engine.state, 0, seat),
+                    "returns": (self._returns if mover < 0 else self._no_returns)[0].copy(),
+                    "illegal_action": bool(self.illegal_words),
+                }
             infos[agent] = AgentInfo(self._mask(seat, mover), facts)
         return infos
 
@@ -191,7 +194,7 @@ class AgentsGame(common.CopiedWhole):
 
     def seat_of(self, agent: str) -> int:
         """The seat of an agent."""
-        return self.possible_agents.index(agent)
+        return self._seats[agent]
 
     def _picture(self, seat: int | None) -> common.Picture | None:
         if self.render_mode is None:

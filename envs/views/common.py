@@ -177,15 +177,14 @@ def public_facts(game: Game, state: State, row: int, seat: int | None = None) ->
         told |= game.look.seat_info(state, row, seat)
     for key, names in game.look.fact_names.items():
         told[key] = names.numbers(told.get(key))
-    facts = {}
-    for key, value in told.items():
-        # most facts are plain numbers, and this runs in every step
-        if type(value) not in _PLAIN:
-            value = np.asarray(value) if isinstance(value, list | tuple) else value
-            if not _is_number(value):
-                continue
-        facts[key] = value
-    return facts
+    # most facts are plain numbers, and this runs in every step
+    for key in [key for key, value in told.items() if type(value) not in _PLAIN]:
+        value = told[key]
+        if isinstance(value, list | tuple):
+            value = told[key] = np.asarray(value)
+        if not _is_number(value):
+            del told[key]
+    return told
 
 
 _PLAIN = frozenset((bool, int, float))
