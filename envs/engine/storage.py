@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Mapping
 from functools import lru_cache
@@ -39,13 +40,13 @@ def own_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
 
 def aligned_empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """An array without content; a large one starts at a multiple of 64 bytes, as XLA asks of memory that it takes without a copy."""
-    array: NDArray[Any] = np.empty(shape, dtype)
-    if array.nbytes < SMALL:
-        return array
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < SMALL:
+        return np.empty(shape, dtype)
     # more than needed, then a view from the first aligned byte
-    memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.__array_interface__["data"][0] % ALIGNMENT
-    array = memory[start : start + array.nbytes].view(dtype).reshape(shape)
+    array: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
     return array
 
 
