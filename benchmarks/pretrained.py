@@ -6,7 +6,7 @@ The same command makes the same agent again. Weights are rounded to 16 bits befo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,8 @@ from ludory.agents.evaluation.evaluation_result import estimate
 from ludory.agents.evaluation.exploitability import exploitability
 from ludory.agents.pretrained.agent import load_pretrained
 from ludory.agents.pretrained.cards import FOLDER, card_file, weights_file
+from ludory.agents.texas42.networks.network_values import open_hand_network
+from ludory.agents.texas42.play.network import NetworkAgent
 from ludory.algorithms.cfr import CFR
 from ludory.algorithms.learner import Learner
 from ludory.algorithms.make import load, make_algorithm
@@ -56,6 +58,8 @@ class PretrainedRecipe:
     """Of a search with the network before every move, unless told otherwise."""
     exact: bool = False
     """Also compute the exploitability, where a game's tree is small."""
+    seated: Callable[[Game, str, Path], Agent] | None = None
+    """`seated(game, agent, file)` sits the weights of a file at a table, where the network does not play by observations."""
     made_by: str = ""
     """Command that trains it, where that is a benchmark of its own; its model is then packed with --checkpoint."""
 
@@ -148,6 +152,10 @@ def _arena(contender: str) -> PretrainedRecipe:
     return PretrainedRecipe(settings, also=rivals, draws=True, made_by=command)
 
 
+def _oracle(game: Game, agent: str, file: Path) -> Agent:
+    return NetworkAgent(game, open_hand_network(file), agent)
+
+
 def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
     return PretrainedRecipe(TunedSettings(game, "random", iterations, 1, {}), "cfr", exact=True)
@@ -205,6 +213,12 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),
+    "texas42/oracle": PretrainedRecipe(
+        TunedSettings("Texas42Play-v0", "texas42/pimc", 15_000_000, 82, {}),
+        "texas42_oracle",
+        seated=_oracle,
+        made_by="ludory bench texas42-network hour",
+    ),
     "sokoban/ppo": replace(
         _tuned("Sokoban-v0", "sokoban/solver", "random", options={"split": "train"}, timesteps=1_000_000),
         scored_in={"split": "test"},
@@ -246,8 +260,8 @@ def run(options: PretrainedOptions) -> Result:
     recipe = RECIPES[options.agent]
     if options.checkpoint is None and recipe.made_by:
         raise OptionError(
-            f"--agent {options.agent}: it is trained by `{recipe.made_by}`; then type --checkpoint with the newest main of the run's "
-            f"folder `players`, and --made-by with that command"
+            f"--agent {options.agent}: it is trained by `{recipe.made_by}`; then type --checkpoint with the model that it leaves "
+            f"(a league: the newest main of its folder `players`), and --made-by with that command"
         )
     if options.checkpoint is None:
         model = _train(recipe, options)
@@ -257,7 +271,11 @@ def run(options: PretrainedOptions) -> Result:
     file = weights_file(options.agent, options.out)
     pack(model, file)
     game = make_game(recipe.settings.game, **{**recipe.settings.options, **recipe.scored_in})
-    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None, simulations=recipe.simulations)
+    if recipe.seated is not None:
+        agent = recipe.seated(game, options.agent, file)
+    else:
+        chosen = False if recipe.draws else None
+        agent = load_pretrained(game, options.agent, file, chosen, simulations=recipe.simulations)
     first, *more = (score_with(agent, rival, game, options.games, options.deals) for rival in recipe.rivals)
     card = {
         "agent": options.agent,

@@ -177,6 +177,12 @@ AGENTS = (
     _pretrained("kuhn/cfr", "Kuhn poker: an equilibrium, as a table"),
     _pretrained("leduc/cfr", "Leduc poker: an equilibrium, as a table"),
     Entry(
+        "texas42/oracle",
+        "ludory.agents.texas42.play.network:make",
+        "Texas 42: a network that learnt the values of open hands, averaged over worlds",
+        {"agent": "texas42/oracle"},
+    ),
+    Entry(
         "texas42/pimc",
         "ludory.agents.texas42.play.pimc:PimcAgent",
         "Texas 42: best on average over worlds solved exactly",

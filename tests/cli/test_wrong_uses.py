@@ -105,7 +105,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("texas42 bid --hand 6-4,5-5", "must be seven different tiles"),
     (
         "texas42 eq --checkpoint model.ckpt --limit 1",
-        "--checkpoint: worlds are solved exactly, so there is no network to name",
+        "model.ckpt",
     ),
     ("texas42 eq --batch-size 64 --limit 1", "or choose --adaptive-batch-size"),
     (f"texas42 bid --hand {HAND} --decl purple", "must be 0..9 or one of blanks"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.texas42.play.choice import Question
-from ludory.agents.texas42.solver.solver import Solver, points_left
+from ludory.agents.texas42.solver.solver import OpenHandValues, points_left
 from ludory.envs import State, check_range
 from ludory.envs.texas42.tiles import NELLO_HIGH, tiles_of
 from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds, draw_distinct
@@ -102,7 +102,9 @@ class DecisionValue(NamedTuple):
         return np.array([np.bincount(column + 42, self.weights.weights, 85) for column in self.q.T])
 
 
-def value_of(solver: Solver, state: State, i: int, question: Question, sampling: WorldSampling) -> DecisionValue:
+def value_of(
+    solver: OpenHandValues, state: State, i: int, question: Question, sampling: WorldSampling
+) -> DecisionValue:
     """E[Q] of the decision of the seat to move in game `i`, which `question` describes.
 
     Raises:
@@ -156,7 +158,9 @@ def standard_error(variance: Floats, ess: float) -> Floats:
 class _Drawn:
     """The worlds of a decision solved so far."""
 
-    def __init__(self, solver: Solver, state: State, i: int, question: Question, sampling: WorldSampling) -> None:
+    def __init__(
+        self, solver: OpenHandValues, state: State, i: int, question: Question, sampling: WorldSampling
+    ) -> None:
         self.worlds, self.q, self.count = Worlds(question.known), list[NDArray[np.int8]](), 0
         self._solver, self._question, self._rules = solver, question, sampling.posterior
         self._plays = evidence(state, i, question.seat, self._rules.window) if self._rules else []

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.texas42.play.choice import Question
-from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions
+from ludory.agents.texas42.solver.solver import ILLEGAL, OpenHandValues, positions
 from ludory.envs import State, check_range
 from ludory.limits import Fraction, PositiveFloat, check_limits
 
@@ -75,7 +75,7 @@ class PlayAdvantages(NamedTuple):
 
 
 def advantages(
-    solver: Solver, question: Question, held: NDArray[np.int32], plays: Sequence[PastPlay]
+    solver: OpenHandValues, question: Question, held: NDArray[np.int32], plays: Sequence[PastPlay]
 ) -> list[PlayAdvantages]:
     """Values of each play in current worlds; held: (n, 4) masks of all seats.
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ludory.agents.texas42.networks.network_values import open_hand_network, tile_scores
 from ludory.agents.texas42.networks.open_hands import OpenHandNetwork
 from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
 from ludory.envs import Game, State
@@ -17,10 +18,11 @@ from ludory.errors import OptionError
 
 from .choice import Question
 from .pimc import PimcAgent
-from .tokens import tokenise
 
-ROWS = 4096
-"""Most states per forward pass."""
+
+def make(game: Game, agent: str, worlds: int = 10, open_hands: bool = False, seed: int = 0) -> NetworkAgent:
+    """The agent that ships under an id; the other arguments are those of `NetworkAgent`."""
+    return NetworkAgent(game, open_hand_network(agent), agent, worlds, open_hands, seed=seed)
 
 
 class NetworkAgent(PimcAgent):
@@ -95,12 +97,7 @@ class NetworkAgent(PimcAgent):
         self, hands: NDArray[np.int64], decl: NDArray[np.int64], states: NDArray[np.int64], legal: NDArray[np.bool_]
     ) -> NDArray[Any]:
         """(n, 7) values, or probabilities, of the mover's tiles."""
-        device, parts = next(self._network.parameters()).device, []
-        for start in range(0, len(states), ROWS):
-            part = slice(start, start + ROWS)
-            asked = tokenise(hands[part].reshape(-1, 28), decl[part], states[part], self._network.tokens_version)
-            q = self._network(*(torch.from_numpy(array).to(device) for array in asked)).q
-            if self._policy:
-                q = q.masked_fill(~torch.from_numpy(legal[part]).to(device), -torch.inf).softmax(-1)
-            parts.append(q.double().cpu().numpy())
-        return np.concatenate(parts)
+        scores = torch.cat(list(tile_scores(self._network, hands, decl, states))).cpu()
+        if self._policy:
+            scores = scores.masked_fill(~torch.from_numpy(legal), -torch.inf).softmax(-1)
+        return scores.double().numpy()

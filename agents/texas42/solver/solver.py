@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -204,7 +204,17 @@ def _bound() -> ModuleType:
     return bind(_TEMPLATE, _KERNELS, np.dtype([]))
 
 
-class Solver:
+class OpenHandValues(Protocol):
+    """What tells the values of tiles when all seats see all hands: a `Solver`, or a network."""
+
+    name: str = "exact"
+    """What files say of where the values come from."""
+
+    def q_values(self, given: Positions, only: ArrayLike = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """As `Solver.q_values`."""
+
+
+class Solver(OpenHandValues):
     """Exact alpha-beta search with a transposition table, in as many threads as a batch fills.
 
     Values are points still to be won, Team 0's minus Team 1's, when all seats see all hands; Team 0 maximises, Team 1 minimises.

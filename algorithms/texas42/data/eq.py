@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ludory.agents.texas42.expected_value.decision_value import DISTINCT_BELOW, DecisionValue, WorldSampling, value_of
 from ludory.agents.texas42.expected_value.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.play.choice import Question, question_of
-from ludory.agents.texas42.solver.solver import Solver
+from ludory.agents.texas42.solver.solver import OpenHandValues
 from ludory.data.formats.texas42 import eq_records
 from ludory.data.formats.texas42.names import LAST_SEED, Asked, decl_of, split_of
 from ludory.envs import Engine, hash_rows, make_engine
@@ -41,6 +41,8 @@ class EqSettings:
     """Of worlds and of exploration."""
     declared: Asked = None
     """Declaration of all deals, as in `decl_of`; not beside `callable`."""
+    evaluator: str = OpenHandValues.name
+    """`name` of what tells the values of worlds."""
 
     def __post_init__(self) -> None:
         """Refuse two rules of declaring.
@@ -60,7 +62,7 @@ class EqSettings:
         plain = asdict(self)
         return {
             "schema": {"q_semantics": "minimax_value_to_go", "q_units": "points", "tokenizer": "transcript_v1"},
-            "evaluator": "exact",
+            "evaluator": self.evaluator,
             "sampler": {
                 "kind": "uniform over all worlds, by rank",
                 "worlds": self.sampling.worlds,
@@ -86,7 +88,7 @@ def eq_names(seeds: range | None, start: int = 0) -> Iterator[eq_records.EqName]
         yield eq_records.EqName(seed)
 
 
-def make_eq(file: str | Path, name: eq_records.EqName, settings: EqSettings, solver: Solver) -> int:
+def make_eq(file: str | Path, name: eq_records.EqName, settings: EqSettings, solver: OpenHandValues) -> int:
     """Play a deal and write its record; returns the number of decisions.
 
     Raises:
@@ -112,7 +114,7 @@ def check_eq(file: Path, name: eq_records.EqName, settings: EqSettings) -> None:
             )
 
 
-def record_game(seed: int, settings: EqSettings, solver: Solver) -> eq_records.EqGame:
+def record_game(seed: int, settings: EqSettings, solver: OpenHandValues) -> eq_records.EqGame:
     """The 28 decisions of a deal; the same whatever else is recorded."""
     decl, hands = settings.decl(seed), seed_deal(seed)
     deal = [tile for hand in hands for tile in hand]

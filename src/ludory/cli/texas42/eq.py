@@ -38,20 +38,22 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(SeedOptions):
-    """Play hands by E[Q] over worlds solved exactly, and record every decision (schema 2.1).
+    """Play hands by E[Q] over worlds solved exactly or by a network, and record every decision (schema 2.1).
 
     Example: ludory texas42 eq --seeds 0-9 --out data/eq
     """
 
     absent: ClassVar[Mapping[str, str]] = {
-        "--checkpoint": "worlds are solved exactly, so there is no network to name; leave it out",
-        "--device": "worlds are solved on the CPU; leave it out",
+        "--device": "worlds are solved on the CPU, also by a network; leave it out",
         "--batch-size": "each decision stops by itself; leave it out, or choose --adaptive-batch-size",
     }
     out: Annotated[Folder, Arg(aliases=("--output-dir",))] = Path("data/texas42-eq")
     """Folder of the records."""
     preset: Maybe[Literal["seed"]] = None
     """Other defaults of the options; seed: those of the first pipeline (what is said besides wins)."""
+    network: Annotated[str, Arg(aliases=("--checkpoint",))] = ""
+    """Values of worlds by this network instead: texas42/oracle, which ships with Ludory, or a file of texas42_oracle. Many worlds take less
+    time, and the first tricks are off by points."""
     n_samples: Count = 50
     """Worlds of each decision."""
     enumerate_below: Count = 200
@@ -100,10 +102,12 @@ def run(argv: list[str]) -> int:
     """Write the records that are missing, or show which are; returns the exit code."""
     chosen = parse_eq(argv)
 
+    from ludory.agents.texas42.networks.network_values import NetworkValues, open_hand_network
     from ludory.agents.texas42.solver.solver import Solver
     from ludory.algorithms.texas42.data.eq import check_eq, eq_names, make_eq
 
-    settings, solver = _settings(chosen), Solver()
+    solver = NetworkValues(open_hand_network(chosen.network)) if chosen.network else Solver()
+    settings = replace(_settings(chosen), evaluator=solver.name)
 
     def check(file: Path, name: EqName) -> None:
         check_eq(file, name, settings)
