@@ -27,6 +27,7 @@ SLOW = {
     "frozen_lake/optimum": 50,
     "sokoban/solver": 50,
     "texas42/quick": 50,
+    "texas42/pimc": 40,
 }
 
 
@@ -38,7 +39,8 @@ def test_every_agent_has_weights_a_card_an_id_and_a_recipe():
         assert agents.get(agent).fixed["agent"] == agent
         card = read_card(agent)
         assert card is not None
-        assert card.size == weights_file(agent).stat().st_size < 650_000
+        most = 4_000_000 if agent == "texas42/oracle" else 650_000
+        assert card.size == weights_file(agent).stat().st_size < most
 
 
 @pytest.mark.slow
