@@ -27,21 +27,25 @@ class MinibatchPart(NamedTuple):
     """1; 0 where there are fewer rows than processes, and a process computes a gradient that does not count."""
 
 
+def file_store(meeting: str, size: int) -> Any:
+    """A store of `size` processes of one machine; meeting: a file that does not exist yet."""
+    return dist.FileStore(meeting, size)  # type: ignore[attr-defined]  # published, but not in its `__all__`
+
+
 class Ranks:
     """The processes of one learner, as one of them sees them; close it in all of them.
 
     Args:
         rank: number of this process; 0 is the one that the user started.
         size: how many there are.
-        meeting: a file that does not exist yet, by which they find each other.
+        store: of `torch.distributed`, by which they find each other.
     """
 
-    def __init__(self, rank: int, size: int, meeting: str) -> None:
+    def __init__(self, rank: int, size: int, store: Any) -> None:
         self.rank, self.size = rank, size
         self.in_step = False
         """Whether all have to make equally many forward passes, because the weights are spread over them."""
         backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-        store = dist.FileStore(meeting, size)  # type: ignore[attr-defined]  # published, but not in its `__all__`
         dist.init_process_group(backends, store=store, rank=rank, world_size=size, timeout=PATIENCE)
 
     def close(self) -> None:

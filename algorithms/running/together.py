@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -21,7 +21,8 @@ from ludory.child_processes import begin_child, start_child
 from ludory.envs.make import NamedGame
 from ludory.errors import LostWorkerError, LudoryError, OptionError
 
-from .ranks import Ranks, named_loss
+from .ranks import Ranks, file_store, named_loss
+from .torchrun import Torchrun
 
 if TYPE_CHECKING:
     from ludory.algorithms.algorithm import Algorithm
@@ -37,6 +38,9 @@ def check_devices(device: torch.device, size: int) -> None:
     Raises:
         OptionError: naming what stands in the way.
     """
+    if Torchrun.now is not None:
+        Torchrun.now.check(device, size)
+        return
     there = torch.cuda.device_count()
     if device.type == "cuda" and (device.index or size > there):
         raise OptionError(f"devices={size} on {str(device)!r}: must be device='cuda' and 1 to {there} devices")
@@ -44,7 +48,7 @@ def check_devices(device: torch.device, size: int) -> None:
 
 @contextmanager
 def companions(size: int, device: torch.device, begin: Callable[..., Following], *what: object) -> Iterator[Ranks]:
-    """Within it there are `size` processes: this one, and others that `begin`.
+    """Within it there are `size` processes: this one, and others that `begin`, started here or by `torchrun`.
 
     Args:
         size: how many.
@@ -59,27 +63,20 @@ def companions(size: int, device: torch.device, begin: Callable[..., Following],
     import cloudpickle
 
     check_devices(device, size)
-    before, own_threads = os.environ.get(CORES), torch.get_num_threads()
-    threads = str(max(1, int(before or os.cpu_count() or 1) // size))
-    packed = cloudpickle.dumps((begin, what))
-    with TemporaryDirectory(prefix="ludory-ranks-") as folder:
-        meeting = str(Path(folder) / "meeting")
-        started = [_start(rank, size, meeting, packed, device.type, threads) for rank in range(1, size)]
+    packed = cloudpickle.dumps((device.type, begin, what))
+    torchrun, before, own_threads = Torchrun.now, os.environ.get(CORES), torch.get_num_threads()
+    cores = int(before or os.cpu_count() or 1)
+    threads = max(1, cores // size) if torchrun is None else torchrun.threads
+    with _children(size, packed, threads) if torchrun is None else nullcontext(partial(torchrun.call, packed)) as meet:
+        use_threads(threads)
         try:
-            for process, pipe in started:
-                _wait_for(process, pipe)
-            _use(threads)
-            ranks = Ranks(0, size, meeting)
+            ranks = meet()
             try:
                 with named_loss():
                     yield ranks
             finally:
                 ranks.close()
-            for process, _ in started:
-                process.join()
         finally:
-            for process, _ in started:
-                process.kill()
             torch.set_num_threads(own_threads)
             if before is None:
                 os.environ.pop(CORES, None)
@@ -87,17 +84,32 @@ def companions(size: int, device: torch.device, begin: Callable[..., Following],
                 os.environ[CORES] = before
 
 
-def _use(threads: str) -> None:
+def use_threads(count: int) -> None:
     """Compute with this process's part of the cores."""
-    os.environ[CORES] = threads
-    torch.set_num_threads(int(threads))
+    os.environ[CORES] = str(count)
+    torch.set_num_threads(count)
 
 
-def _start(
-    rank: int, size: int, meeting: str, packed: bytes, device: str, threads: str
-) -> tuple[BaseProcess, Connection]:
+@contextmanager
+def _children(size: int, packed: bytes, threads: int) -> Iterator[Callable[[], Ranks]]:
+    """Within it the other processes run on this machine; what it gives meets them."""
+    with TemporaryDirectory(prefix="ludory-ranks-") as folder:
+        meeting = str(Path(folder) / "meeting")
+        started = [_start(rank, size, meeting, packed, threads) for rank in range(1, size)]
+        try:
+            for process, pipe in started:
+                _wait_for(process, pipe)
+            yield lambda: Ranks(0, size, file_store(meeting, size))
+            for process, _ in started:
+                process.join()
+        finally:
+            for process, _ in started:
+                process.kill()
+
+
+def _start(rank: int, size: int, meeting: str, packed: bytes, threads: int) -> tuple[BaseProcess, Connection]:
     here, there = Pipe(duplex=False)
-    process = start_child(_begin, rank, size, meeting, packed, device, threads, there, name=f"ludory-rank-{rank}")
+    process = start_child(_begin, rank, size, meeting, packed, threads, there, name=f"ludory-rank-{rank}")
     there.close()
     return process, here
 
@@ -113,26 +125,33 @@ def _wait_for(process: BaseProcess, pipe: Connection) -> None:
         raise LostWorkerError(f"{process.name} could not begin: {failed}")
 
 
-def _begin(rank: int, size: int, meeting: str, packed: bytes, device: str, threads: str, pipe: Connection) -> None:
-    """Another process than the first one: do what it says."""
+def begun(packed: bytes, place: int) -> Following | str:
+    """What another process than the first one does, on device `place` of its machine; or why it could not begin."""
     import cloudpickle
 
-    begin_child()
-    _use(threads)
     try:
-        begin, what = cloudpickle.loads(packed)
+        device, begin, what = cloudpickle.loads(packed)
         if device == "cuda":
-            torch.cuda.set_device(rank)
-            device = f"cuda:{rank}"
+            torch.cuda.set_device(place)
+            device = f"cuda:{place}"
         follow: Following = begin(device, *what)
     except (LudoryError, ImportError, AttributeError) as error:
-        pipe.send(f"{type(error).__name__}: {error}")
-        return
-    pipe.send("")
+        return f"{type(error).__name__}: {error}"
+    return follow
+
+
+def _begin(rank: int, size: int, meeting: str, packed: bytes, threads: int, pipe: Connection) -> None:
+    """Another process than the first one: do what it says."""
+    begin_child()
+    use_threads(threads)
+    follow = begun(packed, rank)
+    pipe.send(follow if isinstance(follow, str) else "")
     pipe.close()
+    if isinstance(follow, str):
+        return
     # the first process tells its user when one is lost; the others only end
     with suppress(LostWorkerError), named_loss():
-        ranks = Ranks(rank, size, meeting)
+        ranks = Ranks(rank, size, file_store(meeting, size))
         try:
             follow(ranks)
         finally:
@@ -155,6 +174,8 @@ def _copy(
     device: str, kind: type[Learner], folder: str, game: NamedGame, loss: object, follow: Callable[[Any, Ranks], None]
 ) -> Following:
     """The learner on another device."""
+    if not Path(folder).is_dir():
+        raise OptionError(f"{folder} of the first machine is not there; set TMPDIR to a folder that all machines see")
     learner = kind.load(Path(folder) / "learner", game.make(), device=device)
     if loss is not None:
         learner.loss = loss  # type: ignore[attr-defined]

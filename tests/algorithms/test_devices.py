@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -17,6 +20,7 @@ import ludory
 from ludory.agents.networks.layers.distribution import DiagonalGaussian, MaskedHeads
 from ludory.algorithms import PPO
 from ludory.algorithms.running.ranks import MinibatchPart, Ranks
+from ludory.cli import main
 from ludory.cluster.workers import InProcess
 from ludory.errors import LostWorkerError, OptionError
 
@@ -167,3 +171,47 @@ def test_a_callback_may_save_stop_and_fail_and_a_lost_process_is_named(
     with pytest.raises(LostWorkerError, match="go on from it, with --resume"):
         model.learn(STEPS, callback=kill)
     assert not children()
+
+
+COMMAND = [
+    *("-m", "ludory", "train", "ppo", "--env", GAME, "--untuned", "--no-compiled", "--policy", "mlp(hidden=(8,))"),
+    *("--num-envs", "16", "--n-steps", "8", "--batch-size", "50", "--timesteps", "384", "--eval-games", "0"),
+]
+
+
+def by_torchrun(*options: str, command: list[str] = COMMAND) -> subprocess.Popen[str]:
+    """A process of `torchrun` with these options, which runs `command`."""
+    run = [sys.executable, "-m", "torch.distributed.run", *options, *command]
+    return subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machines", [1, 2])
+def test_processes_of_torchrun_learn_what_one_learns(machines: int, tmp_path: Path) -> None:
+    command = [*COMMAND, "--devices", "2", "--out", str(tmp_path / "two.ludory")]
+    if machines == 1:
+        runs = [by_torchrun("--standalone", "--nproc-per-node", "2", command=command)]
+    else:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        meet = ["--nnodes", "2", "--nproc-per-node", "1", "--master-addr", "127.0.0.1", "--master-port", str(port)]
+        runs = [by_torchrun(*meet, "--node-rank", str(rank), command=command) for rank in range(machines)]
+    said = [run.communicate(timeout=300)[0] for run in runs]
+    assert [run.returncode for run in runs] == [0] * machines, said
+    # only the first process says something
+    assert "".join(said).count("trained: 384 timesteps") == 1
+    assert main([*COMMAND[2:], "--out", str(tmp_path / "one.ludory")]) == 0
+    assert_same(PPO.load(tmp_path / "two.ludory"), PPO.load(tmp_path / "one.ludory"))
+
+
+@pytest.mark.slow
+def test_a_command_that_does_not_fit_the_processes_of_torchrun_is_told(tmp_path: Path) -> None:
+    two = ["--standalone", "--nproc-per-node", "2"]
+    wrong = by_torchrun(*two, command=[*COMMAND, "--devices", "4", "--out", str(tmp_path / "x.ludory")])
+    one = by_torchrun(*two, command=["-m", "ludory", "--version"])
+    said = wrong.communicate(timeout=300)[0]
+    assert "ludory: devices=4: torchrun started 2 processes; take devices=2" in said
+    assert "the first one did all" not in said
+    assert "torchrun started 2 processes, and the first one did all" in one.communicate(timeout=300)[0]
+    assert (wrong.returncode, one.returncode) == (1, 0)

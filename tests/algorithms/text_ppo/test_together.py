@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 import torch
 
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
+from ludory.cli import main
 from ludory.cluster import InProcess
 from ludory.errors import LostWorkerError, OptionError
 
@@ -107,3 +110,18 @@ def test_what_stands_in_the_way_is_said(written: str) -> None:
         TextPPO(written, "Sokoban-v0", **SMALL, devices=4)
     with pytest.raises(OptionError, match="beside samplers at workers"):
         TextPPO(written, "Sokoban-v0", **SMALL, devices=2).sample_at(InProcess(), 2)
+
+
+@pytest.mark.slow
+def test_weights_are_spread_over_processes_of_torchrun(written: str, tmp_path: Path) -> None:
+    options = {name: value for name, value in SMALL.items() if name not in ("preset", "iterations")}
+    typed = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    command = ["train", "text-ppo", "--env", "Sokoban-v0", "--policy", written, "--preset", "tiny", *typed]
+    command += ["--timesteps", "12", "--eval-games", "0"]
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "ludory"]
+    both, one = (str(tmp_path / name) for name in ("both.ludory", "one.ludory"))
+    told = ["--devices", "2", "--sharding", "fsdp", "--out", both]
+    done = subprocess.run([*run, *command, *told], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert main([*command, "--out", one]) == 0
+    assert_same(TextPPO.load(both, devices=1), TextPPO.load(one))

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from io import TextIOWrapper
 
 from ludory.algorithms.running.interrupt import exit_code, handled_by, raise_interrupt
+from ludory.algorithms.running.torchrun import among_torchrun
 from ludory.errors import UnknownIdError
 from ludory.plugins import commands, jobs
 from ludory.plugins.files import FILES, load_file
@@ -32,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if debug:
         arguments.remove("--debug")
     _open_streams()
-    with _no_tracebacks_beside(debug):
-        return _answered(arguments, debug)
+    with _no_tracebacks_beside(debug), among_torchrun() as runs:
+        return _answered(arguments, debug) if runs else 0
 
 
 def _answered(arguments: list[str], debug: bool) -> int:

@@ -1,0 +1,137 @@
+"""`among_torchrun`: of the processes that `torchrun` started, also on several machines, the first one runs the command.
+
+The others wait until it calls them to learn with it. They meet at the store of `torchrun`, under keys that are numbered by call: a command may call several times, as `ludory spa run` does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from ludory.errors import LostWorkerError, OptionError
+
+if TYPE_CHECKING:
+    import torch
+
+    from .ranks import Ranks
+
+STARTED = "TORCHELASTIC_RUN_ID"
+"""Variable that `torchrun` sets in the environment of what it starts."""
+
+
+class Torchrun:
+    """This process among those of `torchrun`; there is one such object in each."""
+
+    now: Torchrun | None = None
+    """That of this process, within `among_torchrun`."""
+
+    def __init__(self) -> None:
+        import torch.distributed as dist
+
+        from .ranks import PATIENCE
+
+        store: Any
+        store, self.rank, self.size = next(iter(dist.rendezvous("env://", timeout=PATIENCE)))  # type: ignore[attr-defined]  # published
+        self._store = store
+        self._local, self._beside = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+        self.calls, self.asked = 0, False
+        """How often the others were called; whether the command takes several processes."""
+
+    @property
+    def threads(self) -> int:
+        """This process's part of the cores of its machine."""
+        return max(1, (os.cpu_count() or 1) // self._beside)
+
+    def check(self, device: torch.device, size: int) -> None:
+        """Check that all processes can learn, and no others.
+
+        Raises:
+            OptionError: naming what stands in the way.
+        """
+        import torch
+
+        self.asked = True
+        if size != self.size:
+            raise OptionError(f"devices={size}: torchrun started {self.size} processes; take devices={self.size}")
+        there = torch.cuda.device_count()
+        if device.type == "cuda" and (device.index or self._beside > there):
+            raise OptionError(
+                f"{self._beside} processes of torchrun on {str(device)!r}: must be device='cuda' and up to {there} processes a machine"
+            )
+
+    def call(self, packed: bytes) -> Ranks:
+        """The first process: let the others learn with this one, as `packed` says.
+
+        Raises:
+            LostWorkerError: another process could not begin.
+        """
+        self._store.set(f"{self.calls}/what", packed)
+        for rank in range(1, self.size):
+            if failed := self._store.get(f"{self.calls}/ready/{rank}").decode():
+                self.calls += 1
+                raise LostWorkerError(f"process {rank} of torchrun could not begin: {failed}")
+        return self._meet()
+
+    def follow(self) -> None:
+        """Another process: learn whenever the first one calls, until it is done."""
+        from .ranks import named_loss
+        from .together import begun, use_threads
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # the first one saves and stops; torchrun kills those that stay
+        use_threads(self.threads)
+        while packed := self._store.get(f"{self.calls}/what"):
+            following = begun(packed, self._local)
+            self._store.set(f"{self.calls}/ready/{self.rank}", following if isinstance(following, str) else "")
+            if isinstance(following, str):
+                self.calls += 1
+                continue
+            # the first process tells its user when one is lost
+            with suppress(LostWorkerError), named_loss():
+                ranks = self._meet()
+                try:
+                    following(ranks)
+                finally:
+                    ranks.close()
+
+    def dismiss(self) -> None:
+        """The first process: the others may end."""
+        self._store.set(f"{self.calls}/what", b"")
+
+    def _meet(self) -> Ranks:
+        import torch.distributed as dist
+
+        from .ranks import Ranks
+
+        self.calls += 1
+        store = dist.PrefixStore(f"ranks {self.calls}", self._store)  # type: ignore[attr-defined]  # published
+        return Ranks(self.rank, self.size, store)
+
+
+@contextmanager
+def among_torchrun() -> Iterator[bool]:
+    """Whether this process runs the command: True without `torchrun`, and in its first process. The others have learnt with it by then."""
+    if STARTED not in os.environ:
+        yield True
+        return
+    Torchrun.now = here = Torchrun()
+    try:
+        if here.rank:
+            here.follow()
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            here.dismiss()
+            if here.size > 1 and not here.asked:
+                print(
+                    f"ludory: torchrun started {here.size} processes, and the first one did all; add --devices {here.size} to a command that has it",
+                    file=sys.stderr,
+                )
+    finally:
+        Torchrun.now = None
