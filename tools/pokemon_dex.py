@@ -1,4 +1,4 @@
-"""Write `vocab.json`, `names.json`, `dex.npz` and the notice from an installed simulator: `make pokemon-dex`.
+"""Write `names.json`, `dex.npz` and the notice from an installed simulator: `make pokemon-dex`.
 
 Usage: python tools/pokemon_dex.py [FOLDER]    (FOLDER holds node_modules/pokemon-showdown; the installed one if left out)
 """
@@ -44,8 +44,13 @@ def simulator_dex(folder: Path) -> dict[str, Any]:
 
 
 def vocabularies(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Content of `vocab.json`: sorted ids of every kind, and the species that cosmetic formes stand for."""
-    return {**raw["vocabulary"], "statuses": STATUSES, "cosmetic": dict(sorted(raw["cosmetic"].items()))}
+    """Sorted ids of every kind."""
+    return {**raw["vocabulary"], "statuses": STATUSES}
+
+
+def written(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Content of `names.json`: the names whose ids these are, and the species that cosmetic formes stand for."""
+    return {**raw["names"], "statuses": STATUSES, "cosmetic": dict(sorted(raw["cosmetic"].items()))}
 
 
 def tables(raw: Mapping[str, Any], gen: int) -> dict[str, Array]:
@@ -189,10 +194,8 @@ def _chart(facts: Mapping[str, Any], types: Mapping[str, int]) -> Array:
 def write(folder: Path) -> None:
     """Replace the files of this package by those of the simulator in FOLDER/node_modules."""
     raw = simulator_dex(folder)
-    with atomic_file(FOLDER / "vocab.json", "w") as file:
-        file.write(json.dumps(vocabularies(raw), indent=0) + "\n")
     with atomic_file(FOLDER / "names.json", "w") as file:
-        file.write(json.dumps(raw["names"], indent=0, ensure_ascii=False) + "\n")
+        file.write(json.dumps(written(raw), indent=0, ensure_ascii=False) + "\n")
     packed, each = io.BytesIO(), [tables(raw, gen) for gen in GENERATIONS]
     # side by side, the nine tables take little more than one
     np.savez_compressed(packed, **{name: np.stack([one[name] for one in each]) for name in each[0]})  # type: ignore[arg-type]
@@ -200,9 +203,7 @@ def write(folder: Path) -> None:
         file.write(packed.getvalue())
     licence = (folder / "node_modules" / "pokemon-showdown" / "LICENSE").read_text(encoding="utf-8")
     with atomic_file(FOLDER / "NOTICE.md", "w") as file:
-        file.write(
-            f"`vocab.json`, `names.json` and `dex.npz` hold numbers of {raw['rules']}, under this licence:\n\n{licence}"
-        )
+        file.write(f"`names.json` and `dex.npz` hold numbers of {raw['rules']}, under this licence:\n\n{licence}")
 
 
 if __name__ == "__main__":

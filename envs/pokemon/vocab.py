@@ -20,11 +20,7 @@ Kind = Literal["species", "moves", "items", "abilities", "types", "statuses"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 UNKNOWN = 0
 
-_FILE = Path(__file__).with_name("dex") / "vocab.json"
-_BYTES = _FILE.read_bytes()
-_NAMES: dict[str, list[str]] = json.loads(_BYTES)
-VOCAB_SHA256 = hashlib.sha256(_BYTES).hexdigest()
-"""Written into checkpoints and data: numbers of another vocabulary mean other names."""
+_FILE = Path(__file__).with_name("dex") / "names.json"
 
 
 def to_id(name: str) -> str:
@@ -33,6 +29,13 @@ def to_id(name: str) -> str:
     if lower.isalnum() and lower.isascii():
         return lower
     return "".join([c for c in lower if c.isascii() and c.isalnum()])
+
+
+_WRITTEN: dict[str, list[str]] = json.loads(_FILE.read_text(encoding="utf-8"))
+_COSMETIC: dict[str, str] = _WRITTEN.pop("cosmetic")  # type: ignore[assignment]
+_IDS = {kind: [to_id(name) for name in names] for kind, names in _WRITTEN.items()}
+VOCAB_SHA256 = hashlib.sha256((json.dumps(_IDS | {"cosmetic": _COSMETIC}, indent=0) + "\n").encode()).hexdigest()
+"""Written into checkpoints and data: numbers of another vocabulary mean other names."""
 
 
 @cache
@@ -44,7 +47,7 @@ def vocabulary(kind: Kind) -> Mapping[str, int]:
     """
     if kind not in KINDS:
         raise OptionError(f"there is no vocabulary '{kind}': choose one of {', '.join(KINDS)}")
-    return MappingProxyType({name: number for number, name in enumerate(_NAMES[kind], 2)})
+    return MappingProxyType({name: number for number, name in enumerate(_IDS[kind], 2)})
 
 
 @cache
@@ -58,7 +61,7 @@ def written_names(kind: Kind) -> tuple[str, ...]:
     """Names as people write them, by number: "Tapu Koko"; "" for unknown and for absent."""
     if kind == "statuses":
         return ("", "", "burnt", "frozen", "paralysed", "poisoned", "asleep", "badly poisoned")
-    return ("", "", *json.loads((_FILE.with_name("names.json")).read_text(encoding="utf-8"))[kind])
+    return ("", "", *_WRITTEN[kind])
 
 
 class _Numbers(dict[str, int]):
@@ -82,4 +85,4 @@ class _Numbers(dict[str, int]):
 @cache
 def numbers(kind: Kind) -> Mapping[str, int]:
     """Like `vocabulary`, for names as they are written ("Tapu Koko", "Gastrodon-East"); `[name]` is 0 if there is none."""
-    return _Numbers(vocabulary(kind), _NAMES["cosmetic"] if kind == "species" else {})  # type: ignore[arg-type]
+    return _Numbers(vocabulary(kind), _COSMETIC if kind == "species" else {})
