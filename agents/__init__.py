@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .networks.policies.transformer import AttentionLayer, check_encoder
     from .networks.policy import Policy, PolicyOutput, numpy_to_bits, output_layers, refuse_not_finite
     from .neural import NeuralAgent
+    from .pretrained.cards import pretrained_agents, weights_file
     from .random import RandomAgent
     from .search.belief import Belief, Draw, GameBeliefs
     from .search.blueprint import Blueprint, Memories, make_blueprint, records_of
@@ -87,12 +88,14 @@ __all__ = [
     "numpy_to_bits",
     "output_layers",
     "policy_of",
+    "pretrained_agents",
     "record",
     "records_of",
     "refuse_not_finite",
     "saved_policy",
     "sb3_agent",
     "uniforms",
+    "weights_file",
     "wilson",
 ]
 

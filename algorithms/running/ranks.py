@@ -41,12 +41,12 @@ class Ranks:
         store: of `torch.distributed`, by which they find each other.
     """
 
-    def __init__(self, rank: int, size: int, store: Any) -> None:
+    def __init__(self, rank: int, size: int, store: object) -> None:
         self.rank, self.size = rank, size
         self.in_step = False
         """Whether all have to make equally many forward passes, because the weights are spread over them."""
         backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-        dist.init_process_group(backends, store=store, rank=rank, world_size=size, timeout=PATIENCE)
+        dist.init_process_group(backends, store=store, rank=rank, world_size=size, timeout=PATIENCE)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Leave the others."""

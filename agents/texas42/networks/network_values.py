@@ -10,12 +10,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ludory.agents.networks.build import policy_of
-from ludory.agents.pretrained.cards import pretrained_agents, weights_file
+from ludory.agents import policy_of, pretrained_agents, weights_file
 from ludory.agents.texas42.play.tokens import tokenise
 from ludory.agents.texas42.solver.solver import ILLEGAL, OpenHandValues, Positions, points_left
 from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
-from ludory.checkpoints.checkpoint import read_checkpoint, weights_hash
+from ludory.checkpoints import read_checkpoint, weights_hash
 from ludory.envs import make_game
 from ludory.envs.texas42.tiles import ALL_TILES, FOLLOW, LED
 from ludory.errors import CheckpointError

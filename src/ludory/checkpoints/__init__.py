@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ludory.lazy import published_by
 
 if TYPE_CHECKING:
-    from .checkpoint import read_checkpoint, read_header, write_checkpoint
+    from .checkpoint import read_checkpoint, read_header, weights_hash, write_checkpoint
     from .folder import SUMS, check_checksums, read_folder, write_checksums, write_folder
     from .header import LIBRARIES
 
@@ -18,6 +18,7 @@ __all__ = [
     "read_checkpoint",
     "read_folder",
     "read_header",
+    "weights_hash",
     "write_checkpoint",
     "write_checksums",
     "write_folder",
