@@ -97,11 +97,7 @@ _HANABI = TunedSettings(
 )
 
 
-def _hanabi_of(players: int) -> PretrainedRecipe:
-    """The recipe of `hanabi/ppo` for another number of players, with fewer steps."""
-    settings = replace(_HANABI, game=f"Hanabi{players}P-v0", timesteps=80_000_000, cpu_minutes=50)
-    return PretrainedRecipe(settings, also=("hanabi/iggi",))
-
+_HANABI_3 = replace(_HANABI, game="Hanabi3P-v0", timesteps=80_000_000, cpu_minutes=60)
 
 # Goes on from the agent of an hour, three times: rates start high again and fall to nearly nothing. After the first time every decision
 # is learnt from once, which leaves time for more of them. The third time was on a GPU, with its many games side by side.
@@ -194,7 +190,7 @@ def _tuned(
 RECIPES: dict[str, PretrainedRecipe] = {
     "hanabi/ppo": PretrainedRecipe(_HANABI, also=("hanabi/iggi",)),
     "hanabi/ppo_long": PretrainedRecipe(_HANABI_LONG, start="hanabi/ppo", also=("hanabi/iggi",)),
-    **{f"hanabi{players}/ppo": _hanabi_of(players) for players in (3, 4, 5)},
+    "hanabi3/ppo": PretrainedRecipe(_HANABI_3, also=("hanabi/iggi",)),
     "hanabi_tiny/ppo": _tuned("HanabiTiny2P-v0", "hanabi/smartbot", timesteps=1_000_000),
     "connect_four/ppo": _tuned(
         "ConnectFour-v0",
