@@ -70,10 +70,13 @@ class Torchrun:
             LostWorkerError: another process could not begin.
         """
         self._store.set(f"{self.calls}/what", packed)
-        for rank in range(1, self.size):
-            if failed := self._store.get(f"{self.calls}/ready/{rank}").decode():
-                self.calls += 1
-                raise LostWorkerError(f"process {rank} of torchrun could not begin: {failed}")
+        failed = {rank: self._store.get(f"{self.calls}/ready/{rank}").decode() for rank in range(1, self.size)}
+        named = [f"process {rank} of torchrun could not begin: {words}" for rank, words in failed.items() if words]
+        # who could begin waits to hear whether all could
+        self._store.set(f"{self.calls}/go", "" if named else "go")
+        self.calls += 1
+        if named:
+            raise LostWorkerError(named[0])
         return self._meet()
 
     def follow(self) -> None:
@@ -86,9 +89,11 @@ class Torchrun:
         use_threads(self.threads)
         while packed := self._store.get(f"{self.calls}/what"):
             following = begun(packed, self._local)
-            self._store.set(f"{self.calls}/ready/{self.rank}", following if isinstance(following, str) else "")
-            if isinstance(following, str):
-                self.calls += 1
+            failed = following if isinstance(following, str) else ""
+            self._store.set(f"{self.calls}/ready/{self.rank}", failed)
+            goes = self._store.get(f"{self.calls}/go")
+            self.calls += 1
+            if isinstance(following, str) or not goes:
                 continue
             # the first process tells its user when one is lost
             with suppress(LostWorkerError), named_loss():
@@ -107,7 +112,6 @@ class Torchrun:
 
         from .ranks import Ranks
 
-        self.calls += 1
         store = dist.PrefixStore(f"ranks {self.calls}", self._store)  # type: ignore[attr-defined]  # published
         return Ranks(self.rank, self.size, store)
 
