@@ -139,8 +139,14 @@ def test_runs_of_the_benchmark_go_on_part_by_part(
     assert sorted(said.count(f"self-play, seed {seed}:") for seed in range(4)) == [1, 1, 1, 1]
 
 
-def test_a_run_of_the_benchmark_is_that_of_one_process(ray_workers: Workers, tmp_path: Path) -> None:
+@pytest.mark.optimised  # as in the processes of the cluster
+def test_a_run_of_the_benchmark_is_that_of_one_process(
+    ray_workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`ludory bench arena-league --ray`, in parts of a single turn: log, weights, duels and exploiter."""
+    monkeypatch.setenv(
+        "LUDORY_NUM_THREADS", "1"
+    )  # as workers have it: a minibatch in two parts is summed in another order
     teacher = tmp_path / "teacher.ludory"
     game = ludory.make_game(DUEL, **OPTIONS)
     ludory.make_algorithm("ppo", env=game, hidden=(8,), num_envs=2, seed=3).save_policy(teacher)
