@@ -96,7 +96,6 @@ _HANABI = TunedSettings(
     ),
 )
 
-
 _HANABI_3 = replace(_HANABI, game="Hanabi3P-v0", timesteps=80_000_000, cpu_minutes=60)
 
 # Goes on from the agent of an hour, three times: rates start high again and fall to nearly nothing. After the first time every decision

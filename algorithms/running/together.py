@@ -38,12 +38,13 @@ def check_devices(device: torch.device, size: int) -> None:
     Raises:
         OptionError: naming what stands in the way.
     """
-    if Torchrun.now is not None:
-        Torchrun.now.check(device, size)
-        return
+    torchrun, here = Torchrun.now, size
+    if torchrun is not None:
+        torchrun.check(size)
+        here = torchrun.beside
     there = torch.cuda.device_count()
-    if device.type == "cuda" and (device.index or size > there):
-        raise OptionError(f"devices={size} on {str(device)!r}: must be device='cuda' and 1 to {there} devices")
+    if device.type == "cuda" and (device.index or here > there):
+        raise OptionError(f"devices={here} on {str(device)!r}: must be device='cuda' and 1 to {there} devices")
 
 
 @contextmanager
@@ -65,8 +66,7 @@ def companions(size: int, device: torch.device, begin: Callable[..., Following],
     check_devices(device, size)
     packed = cloudpickle.dumps((device.type, begin, what))
     torchrun, before, own_threads = Torchrun.now, os.environ.get(CORES), torch.get_num_threads()
-    cores = int(before or os.cpu_count() or 1)
-    threads = max(1, cores // size) if torchrun is None else torchrun.threads
+    threads = threads_each(size if torchrun is None else torchrun.beside)
     with _children(size, packed, threads) if torchrun is None else nullcontext(partial(torchrun.call, packed)) as meet:
         use_threads(threads)
         try:
@@ -82,6 +82,11 @@ def companions(size: int, device: torch.device, begin: Callable[..., Following],
                 os.environ.pop(CORES, None)
             else:
                 os.environ[CORES] = before
+
+
+def threads_each(processes: int) -> int:
+    """The part of this machine's cores that each of so many processes has."""
+    return max(1, int(os.environ.get(CORES) or os.cpu_count() or 1) // processes)
 
 
 def use_threads(count: int) -> None:
@@ -149,9 +154,14 @@ def _begin(rank: int, size: int, meeting: str, packed: bytes, threads: int, pipe
     pipe.close()
     if isinstance(follow, str):
         return
+    follow_with(lambda: Ranks(rank, size, file_store(meeting, size)), follow)
+
+
+def follow_with(meet: Callable[[], Ranks], follow: Following) -> None:
+    """Another process than the first one: `follow` once it has met the others, until it is done or one is lost."""
     # the first process tells its user when one is lost; the others only end
     with suppress(LostWorkerError), named_loss():
-        ranks = Ranks(rank, size, file_store(meeting, size))
+        ranks = meet()
         try:
             follow(ranks)
         finally:

@@ -9,14 +9,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ludory.errors import LostWorkerError, OptionError
 
 if TYPE_CHECKING:
-    import torch
-
     from .ranks import Ranks
 
 STARTED = "TORCHELASTIC_RUN_ID"
@@ -37,31 +35,19 @@ class Torchrun:
         store: Any
         store, self.rank, self.size = next(iter(dist.rendezvous("env://", timeout=PATIENCE)))  # type: ignore[attr-defined]  # published
         self._store = store
-        self._local, self._beside = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+        self._local, self.beside = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
         self.calls, self.asked = 0, False
         """How often the others were called; whether the command takes several processes."""
 
-    @property
-    def threads(self) -> int:
-        """This process's part of the cores of its machine."""
-        return max(1, (os.cpu_count() or 1) // self._beside)
-
-    def check(self, device: torch.device, size: int) -> None:
+    def check(self, size: int) -> None:
         """Check that all processes can learn, and no others.
 
         Raises:
             OptionError: naming what stands in the way.
         """
-        import torch
-
         self.asked = True
         if size != self.size:
             raise OptionError(f"devices={size}: torchrun started {self.size} processes; take devices={self.size}")
-        there = torch.cuda.device_count()
-        if device.type == "cuda" and (device.index or self._beside > there):
-            raise OptionError(
-                f"{self._beside} processes of torchrun on {str(device)!r}: must be device='cuda' and up to {there} processes a machine"
-            )
 
     def call(self, packed: bytes) -> Ranks:
         """The first process: let the others learn with this one, as `packed` says.
@@ -81,27 +67,19 @@ class Torchrun:
 
     def follow(self) -> None:
         """Another process: learn whenever the first one calls, until it is done."""
-        from .ranks import named_loss
-        from .together import begun, use_threads
+        from .together import begun, follow_with, threads_each, use_threads
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)  # the first one saves and stops; torchrun kills those that stay
-        use_threads(self.threads)
+        use_threads(threads_each(self.beside))
         while packed := self._store.get(f"{self.calls}/what"):
             following = begun(packed, self._local)
             failed = following if isinstance(following, str) else ""
             self._store.set(f"{self.calls}/ready/{self.rank}", failed)
             goes = self._store.get(f"{self.calls}/go")
             self.calls += 1
-            if isinstance(following, str) or not goes:
-                continue
-            # the first process tells its user when one is lost
-            with suppress(LostWorkerError), named_loss():
-                ranks = self._meet()
-                try:
-                    following(ranks)
-                finally:
-                    ranks.close()
+            if goes and not isinstance(following, str):
+                follow_with(self._meet, following)
 
     def dismiss(self) -> None:
         """The first process: the others may end."""

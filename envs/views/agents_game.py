@@ -165,10 +165,11 @@ class AgentsGame(common.CopiedWhole):
                 facts = {
                     "player": mover,
                     **common.public_facts(self.game, self.engine.state, 0, seat),
-                    "returns": (self._returns if mover < 0 else self._no_returns)[0].copy(),
+                    "returns": (self._returns if mover < 0 else self._no_returns)[0],
                     "illegal_action": bool(self.illegal_words),
                 }
-            infos[agent] = AgentInfo(self._mask(seat, mover), facts)
+            infos[agent] = info = AgentInfo(self._mask(seat, mover), facts)
+            info["returns"] = facts["returns"].copy()  # not shared with the other agents
         return infos
 
     def _credit(self, rewards: NDArray[np.float32]) -> dict[str, float]:

@@ -179,7 +179,7 @@ COMMAND = [
 ]
 
 
-def by_torchrun(*options: str, command: list[str] = COMMAND) -> subprocess.Popen[str]:
+def by_torchrun(*options: str, command: list[str]) -> subprocess.Popen[str]:
     """A process of `torchrun` with these options, which runs `command`."""
     run = [sys.executable, "-m", "torch.distributed.run", *options, *command]
     return subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

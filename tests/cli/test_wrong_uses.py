@@ -103,10 +103,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("new game Race-v0", "without a version, e.g. Race"),
     ("texas42 bib", "did you mean 'bid'"),
     ("texas42 bid --hand 6-4,5-5", "must be seven different tiles"),
-    (
-        "texas42 eq --checkpoint model.ckpt --limit 1",
-        "model.ckpt",
-    ),
+    ("texas42 eq --checkpoint model.ckpt --limit 1", "model.ckpt: no such file"),
+    ("texas42 eq --network hanabi/ppo --limit 1", "does not see all hands"),
     ("texas42 eq --batch-size 64 --limit 1", "or choose --adaptive-batch-size"),
     (f"texas42 bid --hand {HAND} --decl purple", "must be 0..9 or one of blanks"),
     ("sokoban bank --out rooms.txt", "the name must end in .npz"),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ludory.agents import policy_of, pretrained_agents, weights_file
 from ludory.agents.texas42.play.tokens import tokenise
-from ludory.agents.texas42.solver.solver import ILLEGAL, OpenHandValues, Positions, points_left
+from ludory.agents.texas42.solver.solver import ILLEGAL, Positions, points_left
 from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
 from ludory.checkpoints import read_checkpoint, weights_hash
 from ludory.envs import make_game
@@ -26,13 +26,13 @@ ROWS = 4096
 
 
 def open_hand_network(source: str | Path) -> OpenHandNetwork:
-    """The network of a checkpoint, or of an agent that ships with Ludory.
+    """The network of a checkpoint, or of an agent that ships with Ludory, which predicts values in points.
 
     Args:
         source: a file, or an id such as "texas42/oracle".
 
     Raises:
-        CheckpointError: the file is unreadable, or not of such a network.
+        CheckpointError: the file is unreadable, not of a network that sees all hands, or of one that learnt no values.
     """
     file = weights_file(str(source)) if str(source) in pretrained_agents() else source
     header, tensors = read_checkpoint(file)
@@ -42,6 +42,10 @@ def open_hand_network(source: str | Path) -> OpenHandNetwork:
         raise CheckpointError(
             f"{file}: a network of {header.get('algorithm')}, which does not see all hands; "
             "give one of texas42_oracle, or texas42/oracle, which ships with Ludory"
+        )
+    if header["config"].get("loss_mode", "qvalue") != "qvalue":
+        raise CheckpointError(
+            f"{file}: it learnt which tile is best, not what tiles are worth; train one with --loss-mode qvalue"
         )
     return network
 
@@ -65,11 +69,11 @@ def tile_scores(
         yield network(*(torch.from_numpy(array).to(device) for array in asked)).q
 
 
-class NetworkValues(OpenHandValues):
+class NetworkValues:
     """In the place of a `Solver` for `q_values`: by a network, in whole points.
 
     Args:
-        network: predicts values in points (`loss_mode="qvalue"`).
+        network: of `open_hand_network`.
     """
 
     def __init__(self, network: OpenHandNetwork) -> None:

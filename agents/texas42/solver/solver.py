@@ -207,14 +207,14 @@ def _bound() -> ModuleType:
 class OpenHandValues(Protocol):
     """What tells the values of tiles when all seats see all hands: a `Solver`, or a network."""
 
-    name: str = "exact"
+    name: str
     """What files say of where the values come from."""
 
     def q_values(self, given: Positions, only: ArrayLike = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """As `Solver.q_values`."""
 
 
-class Solver(OpenHandValues):
+class Solver:
     """Exact alpha-beta search with a transposition table, in as many threads as a batch fills.
 
     Values are points still to be won, Team 0's minus Team 1's, when all seats see all hands; Team 0 maximises, Team 1 minimises.
@@ -223,6 +223,9 @@ class Solver(OpenHandValues):
     Args:
         threads: number of threads per batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
     """
+
+    name = "exact"
+    """As of `OpenHandValues`."""
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads, self._free = threads, [new_workspace()]

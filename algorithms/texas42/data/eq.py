@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ludory.agents.texas42.expected_value.decision_value import DISTINCT_BELOW, DecisionValue, WorldSampling, value_of
 from ludory.agents.texas42.expected_value.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.play.choice import Question, question_of
-from ludory.agents.texas42.solver.solver import OpenHandValues
+from ludory.agents.texas42.solver.solver import OpenHandValues, Solver
 from ludory.data.formats.texas42 import eq_records
 from ludory.data.formats.texas42.names import LAST_SEED, Asked, decl_of, split_of
 from ludory.envs import Engine, hash_rows, make_engine
@@ -41,7 +41,7 @@ class EqSettings:
     """Of worlds and of exploration."""
     declared: Asked = None
     """Declaration of all deals, as in `decl_of`; not beside `callable`."""
-    evaluator: str = OpenHandValues.name
+    evaluator: str = Solver.name
     """`name` of what tells the values of worlds."""
 
     def __post_init__(self) -> None:

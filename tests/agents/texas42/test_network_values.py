@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from ludory.agents import weights_file
 from ludory.agents.texas42.expected_value.decision_value import WorldSampling, value_of
 from ludory.agents.texas42.expected_value.posterior import Posterior
 from ludory.agents.texas42.networks.network_values import NetworkValues, open_hand_network, tile_scores
 from ludory.agents.texas42.play.choice import question_of
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, points_left, positions_of
 from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
+from ludory.checkpoints import read_checkpoint, write_checkpoint
 from ludory.cli import main
 from ludory.data.formats.texas42.eq_records import read_eq
 from ludory.envs import State
@@ -80,6 +82,11 @@ def test_a_record_names_the_network_and_no_other_fills_its_folder(network, tmp_p
     assert f"evaluator is {network.name}, asked for exact" in capsys.readouterr().err
 
 
-def test_a_network_of_another_kind_is_refused():
+def test_a_network_of_another_kind_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="does not see all hands; give one of texas42_oracle"):
         open_hand_network("hanabi/ppo")
+    header, tensors = read_checkpoint(weights_file("texas42/oracle"))
+    header["config"]["loss_mode"] = "policy"
+    write_checkpoint(tmp_path / "policy.ludory", header, tensors)
+    with pytest.raises(CheckpointError, match="not what tiles are worth; train one with --loss-mode qvalue"):
+        open_hand_network(tmp_path / "policy.ludory")

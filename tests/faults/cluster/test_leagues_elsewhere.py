@@ -144,9 +144,8 @@ def test_a_run_of_the_benchmark_is_that_of_one_process(
     ray_workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`ludory bench arena-league --ray`, in parts of a single turn: log, weights, duels and exploiter."""
-    monkeypatch.setenv(
-        "LUDORY_NUM_THREADS", "1"
-    )  # as workers have it: a minibatch in two parts is summed in another order
+    # as workers have it: a minibatch in two parts is summed in another order
+    monkeypatch.setenv("LUDORY_NUM_THREADS", "1")
     teacher = tmp_path / "teacher.ludory"
     game = ludory.make_game(DUEL, **OPTIONS)
     ludory.make_algorithm("ppo", env=game, hidden=(8,), num_envs=2, seed=3).save_policy(teacher)

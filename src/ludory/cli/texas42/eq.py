@@ -15,6 +15,7 @@ from .filling import SeedOptions
 from .words import DeclOrRandom
 
 if TYPE_CHECKING:
+    from ludory.agents.texas42.solver.solver import OpenHandValues
     from ludory.algorithms.texas42.data.eq import EqSettings
     from ludory.data.formats.texas42.eq_records import EqName
 
@@ -102,11 +103,9 @@ def run(argv: list[str]) -> int:
     """Write the records that are missing, or show which are; returns the exit code."""
     chosen = parse_eq(argv)
 
-    from ludory.agents.texas42.networks.network_values import NetworkValues, open_hand_network
-    from ludory.agents.texas42.solver.solver import Solver
     from ludory.algorithms.texas42.data.eq import check_eq, eq_names, make_eq
 
-    solver = NetworkValues(open_hand_network(chosen.network)) if chosen.network else Solver()
+    solver = _values(chosen.network)
     settings = replace(_settings(chosen), evaluator=solver.name)
 
     def check(file: Path, name: EqName) -> None:
@@ -116,6 +115,17 @@ def run(argv: list[str]) -> int:
         return make_eq(file, name, settings, solver)
 
     return chosen.do(eq_names(chosen.wanted_seeds(), chosen.start_seed), check, make, "decisions", BYTES)
+
+
+def _values(network: str) -> OpenHandValues:
+    """What tells the values of worlds."""
+    if not network:
+        from ludory.agents.texas42.solver.solver import Solver
+
+        return Solver()
+    from ludory.agents.texas42.networks.network_values import NetworkValues, open_hand_network  # imports torch
+
+    return NetworkValues(open_hand_network(network))
 
 
 def parse_eq(argv: list[str]) -> _Options:
