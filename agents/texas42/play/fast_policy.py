@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ludory.agents import BotKernels, KernelAgent
 from ludory.agents.texas42.bidding.hand_cues import CUES
 from ludory.envs import Game, kernel, mix
-from ludory.envs.texas42.bits import size
+from ludory.envs.texas42.bits import index_of, size
 from ludory.envs.texas42.state import BID_30, DECLARE, DECLARE_0, FIXED, FORMAT, PASS, PLAY_0, PLAYING
 from ludory.envs.texas42.tiles import CALLED, FOLLOW
 from ludory.envs.texas42.trick import playable, suit_led
@@ -25,7 +25,7 @@ from ludory.errors import CheckpointError, OptionError
 from ludory.reading import read_json
 
 from .pimc import check_texas42
-from .tile_features import FEATURES, describe_tile
+from .tile_features import FEATURES, OWN, SHARED, describe_choice, describe_option
 
 FILE = Path(__file__).with_name("self_play.json")
 """Weights of `texas42/quick`."""
@@ -55,7 +55,7 @@ class QuickPolicyWeights(NamedTuple):
     @property
     def room(self) -> int:
         """Length of a kernel's working memory."""
-        return FEATURES + len(self.bias)
+        return FEATURES + 2 * len(self.bias)
 
 
 def read_weights(file: Path) -> QuickPolicyWeights:
@@ -88,21 +88,36 @@ _NOISE = np.array([-np.log(-np.log((k + 0.5) / 4096)) * SCALE**2 for k in range(
 
 
 @kernel
-def tile_logit(state, i, seat, tile, hidden, bias, output, x):
-    """Logit of a tile, times SCALE**2. x [FEATURES + units] is working memory."""
-    describe_tile(state, i, seat, tile, x)
+def begin_choice(state, i, seat, hidden, bias, x):
+    """Add up what all tiles have in common, for `tile_logit`. x [FEATURES + 2 * units] is working memory."""
+    describe_choice(state, i, seat, x)
     units = bias.shape[0]
     for unit in range(units):
         x[FEATURES + unit] = bias[unit]
-    for k in range(FEATURES):
+    for k in SHARED:
         value = x[k]
         if value != 0:
             for unit in range(units):  # side by side in memory, so that compilers add several at once
                 x[FEATURES + unit] += hidden[k, unit] * value
+
+
+@kernel
+def tile_logit(state, i, seat, tile, hidden, output, x):
+    """Logit of a tile, times SCALE**2, after `begin_choice` with the same x."""
+    describe_option(state, i, seat, tile, x)
+    units = output.shape[0]
+    first = FEATURES + units
+    for unit in range(units):
+        x[first + unit] = x[FEATURES + unit]
+    for k in OWN:
+        value = x[k]
+        if value != 0:
+            for unit in range(units):
+                x[first + unit] += hidden[k, unit] * value
     total = 0
     for unit in range(units):
-        if x[FEATURES + unit] > 0:
-            total += int(output[unit]) * int(x[FEATURES + unit])
+        if x[first + unit] > 0:
+            total += int(output[unit]) * int(x[first + unit])
     return total
 
 
@@ -116,13 +131,14 @@ def tiles_to_play(state, i, seat):
 def pick_tile(state, i, seat, noisy, key, hidden, bias, output, x):
     """The tile with the largest logit, the first of equals; with noise on the logits (noisy 1) one drawn from the policy."""
     moves = tiles_to_play(state, i, seat)
+    if moves & (moves - 1) == 0:
+        return index_of(moves)
     best, chosen, plays = 0, -1, int(state.plays[i])
+    begin_choice(state, i, seat, hidden, bias, x)
     for tile in range(28):
         if (moves >> tile) & 1 == 0:
             continue
-        if moves == 1 << tile:
-            return tile
-        logit = tile_logit(state, i, seat, tile, hidden, bias, output, x)
+        logit = tile_logit(state, i, seat, tile, hidden, output, x)
         # a number for each ply and tile; twelve of its bits choose the quantile
         logit += noisy * int(_NOISE[(mix(key, 32 * plays + tile) >> 20) & 4095])
         if chosen < 0 or logit > best:
@@ -132,7 +148,7 @@ def pick_tile(state, i, seat, noisy, key, hidden, bias, output, x):
 
 @kernel
 def draw_tile(state, i, seat, key, hidden, bias, output, x):
-    """A tile drawn from the policy of these weights; key: 64 bits, other ones for other games. x [FEATURES + units] is working memory."""
+    """A tile drawn from the policy of these weights; key: 64 bits, other ones for other games. x [FEATURES + 2 * units] is working memory."""
     return pick_tile(state, i, seat, 1, key, hidden, bias, output, x)
 
 

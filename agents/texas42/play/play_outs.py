@@ -2,7 +2,7 @@
 
 `origin` and `scratch` are records of the game (see `KernelEngine.records`), the game itself and working memory of one thread,
 `origin_bytes` and `scratch_bytes` the same as uint8 [size]. worlds int32 [n, 3]: hands of the seats after `me` in turn order.
-hidden, bias, output, trumps are the policy's weights; x int32 [FEATURES + units] is working memory.
+hidden, bias, output, trumps are the policy's weights; x int32 [FEATURES + 2 * units] is working memory.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
@@ -15,7 +15,7 @@ from ludory.envs.texas42.rules import clear_play, finish_trick, outcome, play_ti
 from ludory.envs.texas42.state import MADE, NOT_OVER, PLAIN
 from ludory.envs.texas42.tiles import DOUBLES, FOLLOW_ME, STRAIGHT
 
-from .fast_policy import SCALE, draw_tile, tile_logit, tiles_to_play
+from .fast_policy import SCALE, begin_choice, draw_tile, tile_logit, tiles_to_play
 from .tile_features import describe_tile
 
 
@@ -53,11 +53,12 @@ def chance_of(scratch, seat, tile, tau, slip, hidden, bias, output, x):
     # a single legal tile
     if moves & (moves - 1) == 0:
         return 0.0
-    played = tile_logit(scratch, 0, seat, tile, hidden, bias, output, x)
+    begin_choice(scratch, 0, seat, hidden, bias, x)
+    played = tile_logit(scratch, 0, seat, tile, hidden, output, x)
     total, number = 0.0, 0
     for other in range(28):
         if (moves >> other) & 1:
-            logit = tile_logit(scratch, 0, seat, other, hidden, bias, output, x)
+            logit = tile_logit(scratch, 0, seat, other, hidden, output, x)
             total += math.exp((logit - played) / (tau * SCALE * SCALE))
             number += 1
     return math.log((1 - slip) / total + slip / number)

@@ -23,6 +23,10 @@ from ludory.envs.texas42.trick import suit_led, trick_points, trick_winner
 FEATURES = 48
 """How many there are, in the order of `FEATURE_NAMES`."""
 
+OWN = np.array([16, 17, 18, 19, 20, 21, 22, 23, 26, 27, 28, 29, 30, 31, 32, 33, 34, 41, 42, 44], np.int32)
+"""Those that differ between the tiles of a choice."""
+SHARED = np.array([k for k in range(FEATURES) if k not in OWN], np.int32)
+"""Those that all tiles of a choice have in common."""
 BEATERS = np.array(
     [
         [
@@ -48,6 +52,15 @@ FEATURE_NAMES = (
     "partner to come may beat all lying", "partner to come", "winning this makes the bid", "losing this breaks it",
     "holds the highest trump", "own tiles of lower id", "own counts, in fives", "unseen counts, in fives", "left may hold trumps",
 )  # fmt: skip
+
+
+@kernel
+def _to_come(place, left, right):
+    """Mask of what the opponents who play after this may hold; left, right: what each may hold."""
+    tiles = 0
+    tiles |= left if place < 3 else 0
+    tiles |= right if place < 1 else 0
+    return tiles
 
 
 @kernel
@@ -77,8 +90,70 @@ def describe_tile(state, i, seat, tile, x):
 
     Read are the public facts and the seat's own hand.
     """
+    describe_choice(state, i, seat, x)
+    describe_option(state, i, seat, tile, x)
+
+
+@kernel
+def describe_choice(state, i, seat, x):
+    """Write what all tiles that `seat` may play have in common, the features `SHARED`."""
     decl, place, hand = int(state.decl[i]), int(state.trick_len[i]), int(state.held[i, seat])
-    bidder, bit = int(state.bidder[i]), 1 << tile
+    bidder = int(state.bidder[i])
+    unseen = ALL_TILES & ~played_tiles(state, i) & ~hand
+    left = _may_hold(state, i, (seat + 1) & 3, unseen)
+    partner = _may_hold(state, i, (seat + 2) & 3, unseen)
+    right = _may_hold(state, i, (seat + 3) & 3, unseen)
+    trumps = int(FOLLOW[decl, CALLED]) if decl <= CALLED else 0
+    suit = suit_led(state, i)
+    leads = suit < 0
+    winner, lying_beaters = -1, ALL_TILES
+    if not leads:
+        winner = trick_winner(state, i)
+        lying_beaters = int(BEATERS[decl, suit, int(state.trick[i, (winner - int(state.leader[i])) & 3])])
+    mate_wins = winner == (seat + 2) & 3
+    tops = 0
+    for other in range(28):
+        led = int(LED[decl, other])
+        if (hand >> other) & 1 and int(BEATERS[decl, led, other]) & int(FOLLOW[decl, led]) & unseen == 0:
+            tops += 1
+    bank = int(state.points[i, bidder & 1])
+    # of a bid of marks all 42
+    need = max(min(int(state.bid[i]), 42) - bank, 0)
+    following = hand if leads else hand & int(FOLLOW[decl, suit])
+    x[0] = 1
+    x[1] = 1 if place == 0 else 0
+    x[2] = 1 if place == 1 else 0
+    x[3] = 1 if place == 2 else 0
+    x[4] = 1 if place == 3 else 0
+    x[5] = 1 if (seat - bidder) & 1 == 0 else 0
+    x[6] = 1 if seat == bidder else 0
+    x[7] = size(hand)
+    x[8] = size(hand & trumps)
+    x[9] = size(unseen & trumps)
+    x[10] = 0 if leads else trick_points(state, i)
+    x[11] = need
+    x[12] = 42 - int(state.points[i, 0]) - int(state.points[i, 1]) - need
+    x[13] = 1 if trumps == 0 else 0
+    x[14] = 1 if decl == CALLED else 0
+    x[15] = size(following if following != 0 else hand)
+    x[24] = 1 if mate_wins else 0
+    x[25] = 1 if mate_wins and _to_come(place, left, right) & lying_beaters == 0 else 0
+    x[35] = 1 if (left | right) & trumps != 0 else 0
+    x[36] = 1 if partner & trumps != 0 else 0
+    x[37] = 1 if winner >= 0 and not mate_wins else 0
+    x[38] = tops
+    x[39] = 1 if place < 2 and partner & lying_beaters != 0 and not leads else 0
+    x[40] = 1 if place < 2 else 0
+    x[43] = 1 if _holds_top(decl, hand & trumps, unseen & trumps) else 0
+    x[45] = _fives(hand)
+    x[46] = _fives(unseen)
+    x[47] = 1 if left & trumps != 0 else 0
+
+
+@kernel
+def describe_option(state, i, seat, tile, x):
+    """Write what sets `tile` apart, the features `OWN`, into x where `describe_choice` has written the others."""
+    decl, place, hand, bit = int(state.decl[i]), int(state.trick_len[i]), int(state.held[i, seat]), 1 << tile
     unseen = ALL_TILES & ~played_tiles(state, i) & ~hand
     left = _may_hold(state, i, (seat + 1) & 3, unseen)
     partner = _may_hold(state, i, (seat + 2) & 3, unseen)
@@ -90,46 +165,15 @@ def describe_tile(state, i, seat, tile, x):
     suit = own_suit if leads else suit
     mates, higher = int(FOLLOW[decl, own_suit]), int(BEATERS[decl, own_suit, tile])
     beaters = int(BEATERS[decl, suit, tile])
-    lying = 0 if leads else trick_points(state, i)
-    others, winner, lying_beaters = left | right, -1, ALL_TILES
+    lying_beaters = ALL_TILES
     if not leads:
-        winner = trick_winner(state, i)
-        ahead = (winner - int(state.leader[i])) & 3
+        ahead = (trick_winner(state, i) - int(state.leader[i])) & 3
         lying_beaters = int(BEATERS[decl, suit, int(state.trick[i, ahead])])
-    theirs = 0  # what the opponents to come may hold
-    theirs |= left if place < 3 else 0
-    theirs |= right if place < 1 else 0
+    theirs = _to_come(place, left, right)
     able = (1 if place < 3 and left & beaters != 0 else 0) + (1 if place < 1 and right & beaters != 0 else 0)
     wins = leads or (lying_beaters >> tile) & 1 == 1
-    mate_wins = winner == (seat + 2) & 3
-    tops = 0
-    for other in range(28):
-        led = int(LED[decl, other])
-        if (hand >> other) & 1 and int(BEATERS[decl, led, other]) & int(FOLLOW[decl, led]) & unseen == 0:
-            tops += 1
-    bank = int(state.points[i, bidder & 1])
-    # of a bid of marks all 42
-    need = max(min(int(state.bid[i]), 42) - bank, 0)
-    spare = 42 - int(state.points[i, 0]) - int(state.points[i, 1]) - need
     # a trick counts a point by itself
-    worth = max(lying, 1) + int(COUNT[tile])
-    x[0] = 1
-    x[1] = 1 if place == 0 else 0
-    x[2] = 1 if place == 1 else 0
-    x[3] = 1 if place == 2 else 0
-    x[4] = 1 if place == 3 else 0
-    x[5] = 1 if (seat - bidder) & 1 == 0 else 0
-    x[6] = 1 if seat == bidder else 0
-    x[7] = size(hand)
-    x[8] = size(hand & trumps)
-    x[9] = size(unseen & trumps)
-    x[10] = lying
-    x[11] = need
-    x[12] = spare
-    x[13] = 1 if trumps == 0 else 0
-    x[14] = 1 if decl == CALLED else 0
-    following = hand if leads else hand & int(FOLLOW[decl, suit])
-    x[15] = size(following if following != 0 else hand)
+    worth = max(int(x[10]), 1) + int(COUNT[tile])
     x[16] = int(COUNT[tile]) // 5
     x[17] = 1 if trumps & bit != 0 else 0
     x[18] = 1 if DOUBLE_TILES & bit != 0 else 0
@@ -138,8 +182,6 @@ def describe_tile(state, i, seat, tile, x):
     x[21] = size(theirs & beaters)
     x[22] = size(theirs & beaters & trumps)
     x[23] = 1 if wins and able == 0 else 0
-    x[24] = 1 if mate_wins else 0
-    x[25] = 1 if mate_wins and theirs & lying_beaters == 0 else 0
     x[26] = 1 if int(FOLLOW[decl, suit]) & bit != 0 else 0
     x[27] = size(hand & mates) - 1
     x[28] = size(unseen & mates)
@@ -149,16 +191,6 @@ def describe_tile(state, i, seat, tile, x):
     x[32] = 1 if partner & mates == 0 else 0
     x[33] = 1 if left & mates == 0 else 0
     x[34] = 1 if right & mates == 0 else 0
-    x[35] = 1 if others & trumps != 0 else 0
-    x[36] = 1 if partner & trumps != 0 else 0
-    x[37] = 1 if winner >= 0 and not mate_wins else 0
-    x[38] = tops
-    x[39] = 1 if place < 2 and partner & lying_beaters != 0 and not leads else 0
-    x[40] = 1 if place < 2 else 0
-    x[41] = 1 if need <= worth else 0
-    x[42] = 1 if spare < worth else 0
-    x[43] = 1 if _holds_top(decl, hand & trumps, unseen & trumps) else 0
+    x[41] = 1 if int(x[11]) <= worth else 0
+    x[42] = 1 if int(x[12]) < worth else 0
     x[44] = size(hand & (bit - 1))
-    x[45] = _fives(hand)
-    x[46] = _fives(unseen)
-    x[47] = 1 if left & trumps != 0 else 0

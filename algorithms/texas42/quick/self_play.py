@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from ludory.agents import MaskedHeads
 from ludory.agents.texas42.bidding.contracts import BID, BIDDER, hands_of
 from ludory.agents.texas42.bidding.hand_cues import features_of
-from ludory.agents.texas42.play.fast_policy import OF_PIMC, SCALE, QuickPolicyWeights, tile_logit, tiles_to_play
+from ludory.agents.texas42.play.fast_policy import OF_PIMC, SCALE, QuickPolicyWeights, begin_choice, tile_logit, tiles_to_play
 from ludory.agents.texas42.play.tile_features import FEATURES
 from ludory.algorithms import Coefficients, PPOMinibatch, load_adam, ppo_loss, save_adam
 from ludory.atomic import atomic_file
@@ -92,7 +92,7 @@ class Iteration(NamedTuple):
 def play_rows(state, key, hidden, bias, output, x, logits, features, number, chosen, log_probs, hand, sides, made):
     """Play the hands of `state` to where each contract is decided; returns the number of decisions with a choice.
 
-    hidden, bias, output: weights of the policy; x [FEATURES + units] and logits [MOST]: working memory. What is written of a decision:
+    hidden, bias, output: weights of the policy; x [FEATURES + 2 * units] and logits [MOST]: working memory. What is written of a decision:
     as in `OwnDecisions`; hand: its game; sides: 1 where the seat's side has the contract, else -1. made: of each game.
     """
     count = 0
@@ -107,9 +107,10 @@ def play_rows(state, key, hidden, bias, output, x, logits, features, number, cho
                     several += 1
             if several > 1:
                 place, top, total = 0, -1e30, 0.0
+                begin_choice(state, i, seat, hidden, bias, x)
                 for other in range(28):
                     if (moves >> other) & 1:
-                        logits[place] = tile_logit(state, i, seat, other, hidden, bias, output, x) / (SCALE * SCALE)
+                        logits[place] = tile_logit(state, i, seat, other, hidden, output, x) / (SCALE * SCALE)
                         for k in range(FEATURES):
                             features[count, place, k] = x[k]
                         top = max(top, logits[place])
