@@ -67,6 +67,9 @@ def read_weights(file: Path) -> QuickPolicyWeights:
     try:
         found = read_json(file, finite=True)
         weights = QuickPolicyWeights(*(np.array(found[name], np.int32) for name in QuickPolicyWeights._fields))
+        # earlier files lack the features that were added last
+        lacking = FEATURES - weights.hidden.shape[1]
+        weights = weights._replace(hidden=np.pad(weights.hidden, ((0, 0), (0, max(lacking, 0)))))
         units = weights.bias.shape[0]
         shapes = (units, FEATURES), (units,), (units,), (CUES,)
         if tuple(part.shape for part in weights) != shapes:

@@ -20,10 +20,16 @@ from .tile_features import describe_tile
 
 
 @cached_batch_kernel
+def copy_bytes(source, target):
+    """Make `target` a copy of `source`."""
+    for byte in range(source.shape[0]):
+        target[byte] = source[byte]
+
+
+@cached_batch_kernel
 def put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me):
     """Make `scratch` a copy of the game with the hands of world k."""
-    for byte in range(origin_bytes.shape[0]):
-        scratch_bytes[byte] = origin_bytes[byte]
+    copy_bytes(origin_bytes, scratch_bytes)
     for other in range(3):
         seat = (me + 1 + other) & 3
         played = int(origin.dealt[0, seat]) & ~int(origin.held[0, seat])
@@ -34,8 +40,7 @@ def put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me):
 @cached_batch_kernel
 def points_before(origin, scratch, origin_bytes, scratch_bytes):
     """Points of both teams before the first trick: a hand may be given some to begin with."""
-    for byte in range(origin_bytes.shape[0]):
-        scratch_bytes[byte] = origin_bytes[byte]
+    copy_bytes(origin_bytes, scratch_bytes)
     clear_play(scratch, 0)
     for ply in range(int(origin.plays[0])):
         seat = int(origin.seats[0, ply])
@@ -65,17 +70,24 @@ def chance_of(scratch, seat, tile, tau, slip, hidden, bias, output, x):
 
 
 @cached_batch_kernel
+def declaration_logit(hand, decl, trumps, x):
+    """Logit of declaring `decl` with a hand, times SCALE."""
+    describe_declaration(hand, decl, x)
+    score = 0
+    for k in range(CUES):
+        score += int(trumps[k]) * int(x[k])
+    return score
+
+
+@cached_batch_kernel
 def declaration_chance(hand, decl, tau, trumps, x):
     """Logarithm of the chance that a hand declares `decl`, of straight 42."""
     total, own = 0.0, 0.0
     for other in STRAIGHT:
-        describe_declaration(hand, other, x)
-        score = 0
-        for k in range(CUES):
-            score += int(trumps[k]) * int(x[k])
-        total += math.exp(score / (tau * SCALE))
+        score = declaration_logit(hand, other, trumps, x) / (tau * SCALE)
+        total += math.exp(score)
         if other == decl:
-            own = score / (tau * SCALE)
+            own = score
     return own - math.log(total)
 
 

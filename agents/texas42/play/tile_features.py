@@ -14,16 +14,17 @@ from ludory.envs.texas42.tiles import (
     DOUBLE_TILES,
     FOLLOW,
     LED,
+    LOW,
     RANK,
     SUITS,
     TILES,
 )
 from ludory.envs.texas42.trick import suit_led, trick_points, trick_winner
 
-FEATURES = 48
+FEATURES = 64
 """How many there are, in the order of `FEATURE_NAMES`."""
 
-OWN = np.array([16, 17, 18, 19, 20, 21, 22, 23, 26, 27, 28, 29, 30, 31, 32, 33, 34, 41, 42, 44], np.int32)
+OWN = np.array([*range(16, 24), *range(26, 35), 41, 42, 44, *range(48, 55)], np.int32)
 """Those that differ between the tiles of a choice."""
 SHARED = np.array([k for k in range(FEATURES) if k not in OWN], np.int32)
 """Those that all tiles of a choice have in common."""
@@ -38,6 +39,8 @@ BEATERS = np.array(
     np.int32,
 )
 """int32 [declaration, led suit, tile]: mask of the tiles that are stronger in such a trick."""
+LOW_SUIT = np.array(LOW, np.int32)
+"""int32 [tile]: the suit of its lower pip."""
 FIVES = sum(1 << tile for tile in range(TILES) if COUNT[tile] == 5)
 TENS = sum(1 << tile for tile in range(TILES) if COUNT[tile] == 10)
 
@@ -51,6 +54,10 @@ FEATURE_NAMES = (
     "opponents may hold trumps", "partner may hold trumps", "opponent wins so far", "own highest tiles",
     "partner to come may beat all lying", "partner to come", "winning this makes the bid", "losing this breaks it",
     "holds the highest trump", "own tiles of lower id", "own counts, in fives", "unseen counts, in fives", "left may hold trumps",
+    "partner to come may beat it", "left may trump it", "right may trump it", "own others of its low suit",
+    "unseen of its low suit", "unseen of its low suit that beat it", "own weaker ones of its suit", "trumps that left may hold",
+    "trumps that partner may hold", "trumps that right may hold", "suits that left is out of", "suits that partner is out of",
+    "suits that right is out of", "own losing tiles", "own counts on losing tiles, in fives", "trumped so far",
 )  # fmt: skip
 
 
@@ -76,6 +83,16 @@ def _holds_top(decl, own, unseen):
     for tile in range(28):
         tops += (own >> tile) & 1 if int(BEATERS[decl, CALLED, tile]) & unseen == 0 else 0
     return tops > 0
+
+
+@kernel
+def _suits_without(decl, tiles, unseen):
+    """Number of the plain suits with unseen tiles of which `tiles` has none."""
+    count = 0
+    for suit in range(7):
+        mates = int(FOLLOW[decl, suit]) & unseen
+        count += 1 if mates != 0 and mates & tiles == 0 else 0
+    return count
 
 
 @kernel
@@ -106,16 +123,18 @@ def describe_choice(state, i, seat, x):
     trumps = int(FOLLOW[decl, CALLED]) if decl <= CALLED else 0
     suit = suit_led(state, i)
     leads = suit < 0
-    winner, lying_beaters = -1, ALL_TILES
+    winner, lying, lying_beaters = -1, 0, ALL_TILES
     if not leads:
         winner = trick_winner(state, i)
-        lying_beaters = int(BEATERS[decl, suit, int(state.trick[i, (winner - int(state.leader[i])) & 3])])
+        lying = int(state.trick[i, (winner - int(state.leader[i])) & 3])
+        lying_beaters = int(BEATERS[decl, suit, lying])
     mate_wins = winner == (seat + 2) & 3
-    tops = 0
+    # tiles that an unseen one of their suit beats
+    losing = 0
     for other in range(28):
         led = int(LED[decl, other])
-        if (hand >> other) & 1 and int(BEATERS[decl, led, other]) & int(FOLLOW[decl, led]) & unseen == 0:
-            tops += 1
+        if (hand >> other) & 1 and int(BEATERS[decl, led, other]) & int(FOLLOW[decl, led]) & unseen != 0:
+            losing |= 1 << other
     bank = int(state.points[i, bidder & 1])
     # of a bid of marks all 42
     need = max(min(int(state.bid[i]), 42) - bank, 0)
@@ -141,13 +160,22 @@ def describe_choice(state, i, seat, x):
     x[35] = 1 if (left | right) & trumps != 0 else 0
     x[36] = 1 if partner & trumps != 0 else 0
     x[37] = 1 if winner >= 0 and not mate_wins else 0
-    x[38] = tops
+    x[38] = size(hand & ~losing)
     x[39] = 1 if place < 2 and partner & lying_beaters != 0 and not leads else 0
     x[40] = 1 if place < 2 else 0
     x[43] = 1 if _holds_top(decl, hand & trumps, unseen & trumps) else 0
     x[45] = _fives(hand)
     x[46] = _fives(unseen)
     x[47] = 1 if left & trumps != 0 else 0
+    x[55] = size(left & trumps)
+    x[56] = size(partner & trumps)
+    x[57] = size(right & trumps)
+    x[58] = _suits_without(decl, left, unseen)
+    x[59] = _suits_without(decl, partner, unseen)
+    x[60] = _suits_without(decl, right, unseen)
+    x[61] = size(losing)
+    x[62] = _fives(losing)
+    x[63] = 1 if winner >= 0 and suit != CALLED and (trumps >> lying) & 1 else 0
 
 
 @kernel
@@ -194,3 +222,13 @@ def describe_option(state, i, seat, tile, x):
     x[41] = 1 if int(x[11]) <= worth else 0
     x[42] = 1 if int(x[12]) < worth else 0
     x[44] = size(hand & (bit - 1))
+    x[48] = 1 if place < 2 and partner & beaters != 0 else 0
+    x[49] = 1 if place < 3 and left & beaters & trumps != 0 and left & mates == 0 else 0
+    x[50] = 1 if place < 1 and right & beaters & trumps != 0 and right & mates == 0 else 0
+    # a double has no other pip, and a trump follows only its own suit
+    other_suit = int(LOW_SUIT[tile]) if trumps & bit == 0 and DOUBLE_TILES & bit == 0 else -1
+    low = int(FOLLOW[decl, other_suit]) if other_suit >= 0 else 0
+    x[51] = size(hand & low) - 1 if low != 0 else 0
+    x[52] = size(unseen & low)
+    x[53] = size(unseen & low & int(BEATERS[decl, other_suit, tile])) if low != 0 else 0
+    x[54] = size(hand & mates & ~higher) - 1

@@ -17,7 +17,7 @@ from ludory.agents.texas42.play.tile_features import FEATURE_NAMES, FEATURES
 from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.envs.make import make_game
 from ludory.envs.seats.table import Table
-from ludory.envs.texas42.tiles import COUNT, LED, RANK, STRAIGHT, TILE_NAMES, tiles_of
+from ludory.envs.texas42.tiles import CALLED, COUNT, FOLLOW, HIGH, LED, LOW, RANK, STRAIGHT, TILE_NAMES, tiles_of
 from ludory.errors import OptionError
 
 pytestmark = pytest.mark.slow
@@ -76,6 +76,44 @@ def plain_features(engine, row, seat, tile):
         "unseen tiles of theirs that beat it": sum(rank[t] > rank[tile] for t in theirs),
         "own counts, in fives": sum(int(COUNT[t]) for t in tiles_of(hand)) // 5,
         "unseen counts, in fives": sum(int(COUNT[t]) for t in unseen) // 5,
+        **plain_suits(state, row, seat, tile, hand, unseen),
+    }
+
+
+def plain_suits(state, row, seat, tile, hand, unseen):
+    """Features of the suits of a tile and of who may hold what, from the pips."""
+    decl = int(state.decl[row])
+    own, held = int(LED[decl, tile]), tiles_of(hand)
+    may = [
+        {t for t in unseen if not int(state.cannot[row, (seat + k) & 3]) >> t & 1 and state.held[row, (seat + k) & 3]}
+        for k in range(4)
+    ]
+    called = [set(tiles_of(int(FOLLOW[decl, CALLED]))) & may[k] if decl <= CALLED else set() for k in range(4)]
+    losing = [h for h in held if any(RANK[decl, LED[decl, h], t] > RANK[decl, LED[decl, h], h] for t in unseen
+              if int(FOLLOW[decl, LED[decl, h]]) >> t & 1)]  # fmt: skip
+    low = LOW[tile] if own != CALLED and HIGH[tile] != LOW[tile] else -1
+    of_low = [t for t in (*held, *unseen) if low >= 0 and int(FOLLOW[decl, low]) >> t & 1]
+    without = [
+        sum(1 for s in range(7) if (of := {t for t in unseen if int(FOLLOW[decl, s]) >> t & 1}) and not of & may[k])
+        for k in range(4)
+    ]
+    return {
+        "own others of its low suit": sum(t in held for t in of_low) - (low >= 0),
+        "unseen of its low suit": sum(t in unseen for t in of_low),
+        "unseen of its low suit that beat it": sum(
+            t in unseen and RANK[decl, low, t] > RANK[decl, low, tile] for t in of_low
+        ),
+        "own weaker ones of its suit": sum(
+            int(FOLLOW[decl, own]) >> t & 1 and RANK[decl, own, t] < RANK[decl, own, tile] for t in held
+        ),
+        "trumps that left may hold": len(called[1]),
+        "trumps that partner may hold": len(called[2]),
+        "trumps that right may hold": len(called[3]),
+        "suits that left is out of": without[1],
+        "suits that partner is out of": without[2],
+        "suits that right is out of": without[3],
+        "own losing tiles": len(losing),
+        "own counts on losing tiles, in fives": sum(int(COUNT[t]) for t in losing) // 5,
     }
 
 

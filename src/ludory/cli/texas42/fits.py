@@ -75,9 +75,9 @@ class _Quick:
     """
 
     self_play: bool = False
-    """Learn by PPO from its own play; a stopped training goes on."""
+    """Learn from its own play, each tile played out; a stopped training goes on."""
     iterations: Maybe[int] = None
-    """Of self-play, 20,000 hands each; none: 250."""
+    """Of self-play, 10,000 hands each; none: 250."""
     hands: Maybe[int] = None
     """Contracts that --player plays, 100 or more; none: 4000."""
     player: str | None = None
@@ -141,7 +141,7 @@ def _learnt(options: _Quick) -> QuickPolicyWeights:
     def told(done: Iteration) -> None:
         if done.number % 10 == 0 or done.number == settings.iterations:
             figures = (
-                f"contracts made {done.made:.1%}, entropy {done.entropy:.2f}, explained variance {done.explained:.2f}"
+                f"contracts made {done.made:.1%}, entropy {done.entropy:.2f}, the tile matters in {done.matters:.0%}"
             )
             print(f"iteration {done.number} of {settings.iterations}: {figures}", flush=True)
 
