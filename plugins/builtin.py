@@ -195,6 +195,11 @@ AGENTS = (
         "Texas 42: best where all play on with hidden hands",
     ),
     Entry(
+        "texas42/best",
+        f"{_TEXAS_42_AGENTS}best:make",
+        "Texas 42: texas42/response with more worlds, which also bids",
+    ),
+    Entry(
         "texas42/quick",
         f"{_TEXAS_42_AGENTS}play.fast_policy:make",
         "Texas 42: a small network that learnt by self-play (sample=, seed=)",

@@ -11,6 +11,7 @@ from ludory.agents.texas42.play.pimc import bid_thirty, check_texas42, first_til
 from ludory.agents.texas42.solver.solver import Solver, positions_of
 from ludory.envs import Array, Engine, Game, Memory, State, hash_rows, on_host
 from ludory.envs.texas42.state import PLAYING
+from ludory.envs.texas42.tiles import TILES
 from ludory.errors import OptionError
 
 
@@ -94,6 +95,11 @@ class Bidding(ThirtyBidder):
         self.player.notice(engine, seat, rows, actions, memory)
 
 
+def has_auction(game: Game) -> bool:
+    """Whether the contract of a game of Texas 42 is bid for; it is given otherwise."""
+    return game.facts.num_actions != TILES
+
+
 def check_auction(name: str, game: Game, player: Agent) -> None:
     """Check that the game has an auction.
 
@@ -101,7 +107,7 @@ def check_auction(name: str, game: Game, player: Agent) -> None:
         OptionError: the game is not Texas 42, or has no auction.
     """
     check_texas42(name, game)
-    if game.facts.num_actions == 28:
+    if not has_auction(game):
         raise OptionError(f"{name} bids, and {game.id or game.facts.name} has no auction; use {player.name!r} itself")
 
 

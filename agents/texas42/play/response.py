@@ -10,25 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents import GameBeliefs, ParticleBelief
 from ludory.agents.texas42.bidding.hand_cues import CUES
-from ludory.envs import Game, State, check_choice, check_range, hash_rows, new_records
+from ludory.envs import Game, State, check_range, hash_rows, new_records
 from ludory.envs.texas42.tiles import mask_of, tiles_of
 from ludory.envs.texas42.worlds import Worlds
 from ludory.errors import OptionError
 
 from .choice import Question, best_by_points, tiles_with_most
-from .fast_policy import LEVELS, OF_PIMC, WEIGHTS, QuickPolicyWeights, read_weights
+from .fast_policy import LEVELS, OF_PIMC, QuickPolicyWeights, read_weights
 from .pimc import PimcAgent, is_texas42
 from .play_outs import play_out_rows, weigh_rows
 
-
-PlayOuts = Literal["policy", "quick"]
 ROUND, SURE = 256, 3.0
 """Worlds of the first round, and standard errors by which a tile must be behind to be given up."""
 
@@ -56,28 +54,18 @@ class WorldPlay:
         state: a state on the CPU that contains the game.
         row: index of the game in it.
         me: the seat that knows its own hand.
-        weights: of the policy that tells how likely a play of the others was.
-        play_outs: of the policy by which all seats play on; None: the same.
+        weights: of the policy by which all others play.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        state: State,
-        row: int,
-        me: int,
-        weights: QuickPolicyWeights = OF_PIMC,
-        play_outs: QuickPolicyWeights | None = None,
-    ) -> None:
+    def __init__(self, game: Game, state: State, row: int, me: int, weights: QuickPolicyWeights = OF_PIMC) -> None:
         origin = new_records(game.rules.fields, 1).view(np.recarray)
         for name in game.rules.fields:
             origin[name][0] = getattr(state, name)[row]
         scratch = origin.copy()
         as_bytes = (part.view(np.ndarray).view(np.uint8).reshape(-1) for part in (origin, scratch))
         self._work = origin, scratch, *as_bytes
-        play_outs = play_outs or weights
-        self._me, self._x = me, np.zeros(max(weights.room, play_outs.room, CUES), np.int32)
-        self._policy, self._trumps, self._play_outs = weights.of_tiles, weights.trumps, play_outs.of_tiles
+        self._me, self._x = me, np.zeros(max(weights.room, CUES), np.int32)
+        self._policy, self._trumps = weights.of_tiles, weights.trumps
 
     def log_likelihoods(self, worlds: NDArray[np.int32], trust: Trust = AS_BELIEVED) -> NDArray[np.float64]:
         """(n,) log-likelihood of the declaration and of all plays of the others in worlds (n, 3), hands in turn order."""
@@ -93,7 +81,7 @@ class WorldPlay:
         A world's draws depend on the key and its place in `worlds`; those before `first` are left out.
         """
         made = np.zeros((len(worlds), len(tiles)), np.bool_)
-        play_out_rows(*self._work, worlds, self._me, tiles, key, *self._play_outs, self._x, made, first, len(worlds))
+        play_out_rows(*self._work, worlds, self._me, tiles, key, *self._policy, self._x, made, first, len(worlds))
         return made[first:]
 
 
@@ -146,7 +134,6 @@ class ResponseAgent(PimcAgent):
         declared: treat the declaration as the bidder's choice; False where it was given.
         level: 1 responds to a quick policy that imitates PIMC, 2 to one that imitates level 1; `texas42/quick` is another one.
         policy: file of the weights of the quick policy that it responds to, made by `ludory texas42 quick`; None: those of `level`.
-        play_outs: by what hands are played out: "policy" is the policy that it responds to, "quick" is `texas42/quick`, which is stronger.
         seed: of the draws.
     """
 
@@ -162,7 +149,6 @@ class ResponseAgent(PimcAgent):
         declared: bool = True,
         level: int = 1,
         policy: str | None = None,
-        play_outs: PlayOuts = "policy",
         seed: int = 0,
     ) -> None:
         super().__init__(game, seed=seed)
@@ -175,9 +161,7 @@ class ResponseAgent(PimcAgent):
             raise OptionError(f"declared={declared!r}: must be True or False")
         self.worlds, self.candidates, self.solved, self.share = worlds, candidates, solved, share
         check_range("level", level, 1, len(LEVELS))
-        check_choice("play_outs", play_outs, get_args(PlayOuts))
         self.weights = read_weights(LEVELS[level - 1] if policy is None else Path(policy))
-        self.play_outs = WEIGHTS if play_outs == "quick" else self.weights
         self.trust = Trust() if declared else Trust(declaration=0.0)
 
     def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
@@ -188,7 +172,7 @@ class ResponseAgent(PimcAgent):
         legal = question.legal
         if not question.for_points:
             return super()._tiles(state, [row], [question])[0]
-        play = WorldPlay(self.game, state, row, question.seat, self.weights, self.play_outs)
+        play = WorldPlay(self.game, state, row, question.seat, self.weights)
         worlds, _ = believed_worlds(play, question, self.candidates, self.worlds, self.trust)
         score, held = np.zeros(28), question.worlds(worlds[: self.solved])
         if self.share > 0:
