@@ -117,7 +117,7 @@ class _TileSearch(PairedSearch):
 class Texas42Analysis(GameAnalysis):
     """E[Q], and the deals that agree with what was played."""
 
-    not_asked = ("texas42/response",)
+    not_asked = ("texas42/response", "texas42/best")
 
     def analyst(self, agent: str | None, seats: Sequence[int] | None) -> Analyst:
         """E[Q]; bids and declarations are played on by `agent`."""

@@ -239,7 +239,7 @@ def learn(
     return policy.weights(trumps)
 
 
-def _largest(key: int) -> Tensor:
+def _largest(key: int) -> torch.Tensor:
     """(FEATURES,) largest value of each feature in some hands, by which networks divide it."""
     features = play(OF_PIMC, 1000, key)[0].features
     return torch.from_numpy(np.abs(features).reshape(-1, FEATURES).max(axis=0)).float().clamp(min=1)
