@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -110,10 +109,13 @@ def among_torchrun() -> Iterator[bool]:
             yield True
         finally:
             here.dismiss()
-            if here.size > 1 and not here.asked:
-                print(
-                    f"ludory: torchrun started {here.size} processes, and the first one did all; add --devices {here.size} to a command that has it",
-                    file=sys.stderr,
-                )
     finally:
         Torchrun.now = None
+
+
+def hint_of_idle() -> str:
+    """What to tell after a command that let the other processes of `torchrun` wait for nothing, else nothing."""
+    here = Torchrun.now
+    if here is None or here.rank or here.size == 1 or here.asked:
+        return ""
+    return f"torchrun started {here.size} processes, and the first one did all; add --devices {here.size} to a command that has it"

@@ -210,8 +210,11 @@ def test_a_command_that_does_not_fit_the_processes_of_torchrun_is_told(tmp_path:
     two = ["--standalone", "--nproc-per-node", "2"]
     wrong = by_torchrun(*two, command=[*COMMAND, "--devices", "4", "--out", str(tmp_path / "x.ludory")])
     one = by_torchrun(*two, command=["-m", "ludory", "--version"])
+    unknown = by_torchrun(*two, command=["-m", "ludory", "trian"])
     said = wrong.communicate(timeout=300)[0]
     assert "ludory: devices=4: torchrun started 2 processes; take devices=2" in said
     assert "the first one did all" not in said
     assert "torchrun started 2 processes, and the first one did all" in one.communicate(timeout=300)[0]
     assert (wrong.returncode, one.returncode) == (1, 0)
+    # who mistyped is told so, and nothing else
+    assert "the first one did all" not in unknown.communicate(timeout=300)[0]

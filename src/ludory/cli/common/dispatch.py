@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from io import TextIOWrapper
 
 from ludory.algorithms.running.interrupt import exit_code, handled_by, raise_interrupt
-from ludory.algorithms.running.torchrun import among_torchrun
+from ludory.algorithms.running.torchrun import among_torchrun, hint_of_idle
 from ludory.errors import UnknownIdError
 from ludory.plugins import commands, jobs
 from ludory.plugins.files import FILES, load_file
@@ -34,7 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.remove("--debug")
     _open_streams()
     with _no_tracebacks_beside(debug), among_torchrun() as runs:
-        return _answered(arguments, debug) if runs else 0
+        code = _answered(arguments, debug) if runs else 0
+        if code == 0 and (hint := hint_of_idle()):
+            say(hint)
+        return code
 
 
 def _answered(arguments: list[str], debug: bool) -> int:
