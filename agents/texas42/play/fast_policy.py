@@ -25,7 +25,7 @@ from ludory.errors import CheckpointError, OptionError
 from ludory.reading import read_json
 
 from .pimc import check_texas42
-from .tile_features import FEATURES, OWN, SHARED, describe_choice, describe_option
+from .tile_features import FEATURES, FEWER, OWN, SHARED, describe_choice, describe_option
 
 FILE = Path(__file__).with_name("self_play.json")
 """Weights of `texas42/quick`."""
@@ -39,7 +39,7 @@ class QuickPolicyWeights(NamedTuple):
     """One hidden layer of rectified units: the logit of a tile is output @ max(hidden @ features + bias, 0) / SCALE**2."""
 
     hidden: NDArray[np.int32]
-    """[units, FEATURES]"""
+    """[units, FEATURES], or [units, FEWER] of a policy that was trained earlier"""
     bias: NDArray[np.int32]
     """[units]"""
     output: NDArray[np.int32]
@@ -49,7 +49,7 @@ class QuickPolicyWeights(NamedTuple):
 
     @property
     def of_tiles(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Hidden [FEATURES, units], bias and output, as kernels take them."""
+        """Hidden [features, units], bias and output, as kernels take them."""
         return np.ascontiguousarray(self.hidden.T), self.bias, self.output
 
     @property
@@ -67,11 +67,8 @@ def read_weights(file: Path) -> QuickPolicyWeights:
     try:
         found = read_json(file, finite=True)
         weights = QuickPolicyWeights(*(np.array(found[name], np.int32) for name in QuickPolicyWeights._fields))
-        # earlier files lack the features that were added last
-        lacking = FEATURES - weights.hidden.shape[1]
-        weights = weights._replace(hidden=np.pad(weights.hidden, ((0, 0), (0, max(lacking, 0)))))
-        units = weights.bias.shape[0]
-        shapes = (units, FEATURES), (units,), (units,), (CUES,)
+        units, features = weights.bias.shape[0], FEWER if weights.hidden.shape[1:] == (FEWER,) else FEATURES
+        shapes = (units, features), (units,), (units,), (CUES,)
         if tuple(part.shape for part in weights) != shapes:
             raise ValueError(f"arrays of shapes {[part.shape for part in weights]}, not {list(shapes)}")
     except (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
@@ -93,12 +90,12 @@ _NOISE = np.array([-np.log(-np.log((k + 0.5) / 4096)) * SCALE**2 for k in range(
 @kernel
 def begin_choice(state, i, seat, hidden, bias, x):
     """Add up what all tiles have in common, for `tile_logit`. x [FEATURES + 2 * units] is working memory."""
-    describe_choice(state, i, seat, x)
-    units = bias.shape[0]
+    known, units = hidden.shape[0], bias.shape[0]
+    describe_choice(state, i, seat, x, known > FEWER)
     for unit in range(units):
         x[FEATURES + unit] = bias[unit]
     for k in SHARED:
-        value = x[k]
+        value = x[k] if k < known else 0
         if value != 0:
             for unit in range(units):  # side by side in memory, so that compilers add several at once
                 x[FEATURES + unit] += hidden[k, unit] * value
@@ -107,13 +104,13 @@ def begin_choice(state, i, seat, hidden, bias, x):
 @kernel
 def tile_logit(state, i, seat, tile, hidden, output, x):
     """Logit of a tile, times SCALE**2, after `begin_choice` with the same x."""
-    describe_option(state, i, seat, tile, x)
-    units = output.shape[0]
+    known, units = hidden.shape[0], output.shape[0]
+    describe_option(state, i, seat, tile, x, known > FEWER)
     first = FEATURES + units
     for unit in range(units):
         x[first + unit] = x[FEATURES + unit]
     for k in OWN:
-        value = x[k]
+        value = x[k] if k < known else 0
         if value != 0:
             for unit in range(units):
                 x[first + unit] += hidden[k, unit] * value

@@ -21,8 +21,8 @@ from ludory.envs.texas42.tiles import (
 )
 from ludory.envs.texas42.trick import suit_led, trick_points, trick_winner
 
-FEATURES = 64
-"""How many there are, in the order of `FEATURE_NAMES`."""
+FEATURES, FEWER = 64, 48
+"""How many there are, in the order of `FEATURE_NAMES`; policies that were trained earlier know the first `FEWER` only."""
 
 OWN = np.array([*range(16, 24), *range(26, 35), 41, 42, 44, *range(48, 55)], np.int32)
 """Those that differ between the tiles of a choice."""
@@ -107,13 +107,13 @@ def describe_tile(state, i, seat, tile, x):
 
     Read are the public facts and the seat's own hand.
     """
-    describe_choice(state, i, seat, x)
-    describe_option(state, i, seat, tile, x)
+    describe_choice(state, i, seat, x, True)
+    describe_option(state, i, seat, tile, x, True)
 
 
 @kernel
-def describe_choice(state, i, seat, x):
-    """Write what all tiles that `seat` may play have in common, the features `SHARED`."""
+def describe_choice(state, i, seat, x, every):
+    """Write what all tiles that `seat` may play have in common, the features `SHARED`; if not `every`, those of the first `FEWER`."""
     decl, place, hand = int(state.decl[i]), int(state.trick_len[i]), int(state.held[i, seat])
     bidder = int(state.bidder[i])
     unseen = ALL_TILES & ~played_tiles(state, i) & ~hand
@@ -167,6 +167,8 @@ def describe_choice(state, i, seat, x):
     x[45] = _fives(hand)
     x[46] = _fives(unseen)
     x[47] = 1 if left & trumps != 0 else 0
+    if not every:
+        return
     x[55] = size(left & trumps)
     x[56] = size(partner & trumps)
     x[57] = size(right & trumps)
@@ -179,7 +181,7 @@ def describe_choice(state, i, seat, x):
 
 
 @kernel
-def describe_option(state, i, seat, tile, x):
+def describe_option(state, i, seat, tile, x, every):
     """Write what sets `tile` apart, the features `OWN`, into x where `describe_choice` has written the others."""
     decl, place, hand, bit = int(state.decl[i]), int(state.trick_len[i]), int(state.held[i, seat]), 1 << tile
     unseen = ALL_TILES & ~played_tiles(state, i) & ~hand
@@ -222,6 +224,8 @@ def describe_option(state, i, seat, tile, x):
     x[41] = 1 if int(x[11]) <= worth else 0
     x[42] = 1 if int(x[12]) < worth else 0
     x[44] = size(hand & (bit - 1))
+    if not every:
+        return
     x[48] = 1 if place < 2 and partner & beaters != 0 else 0
     x[49] = 1 if place < 3 and left & beaters & trumps != 0 and left & mates == 0 else 0
     x[50] = 1 if place < 1 and right & beaters & trumps != 0 and right & mates == 0 else 0

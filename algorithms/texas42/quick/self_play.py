@@ -241,7 +241,8 @@ def learn(
 
 def _largest(key: int) -> torch.Tensor:
     """(FEATURES,) largest value of each feature in some hands, by which networks divide it."""
-    features = play(OF_PIMC, 1000, key)[0].features
+    every = np.pad(OF_PIMC.hidden, ((0, 0), (0, FEATURES - OF_PIMC.hidden.shape[1])))
+    features = play(OF_PIMC._replace(hidden=every), 1000, key)[0].features
     return torch.from_numpy(np.abs(features).reshape(-1, FEATURES).max(axis=0)).float().clamp(min=1)
 
 

@@ -13,7 +13,7 @@ from ludory.agents.texas42.play.choice import question_of
 from ludory.agents.texas42.play.fast_policy import FILE, LEVELS, OF_PIMC, SCALE, read_weights
 from ludory.agents.texas42.play.play_outs import describe_rows
 from ludory.agents.texas42.play.response import AS_BELIEVED, Trust, WorldPlay, believed_worlds
-from ludory.agents.texas42.play.tile_features import FEATURE_NAMES, FEATURES
+from ludory.agents.texas42.play.tile_features import FEATURE_NAMES, FEATURES, FEWER
 from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.envs.make import make_game
 from ludory.envs.seats.table import Table
@@ -272,4 +272,18 @@ def test_refused_options(play):
 @pytest.mark.parametrize("file", [FILE, *LEVELS], ids=lambda file: file.stem)
 def test_weights_are_whole_numbers_of_the_right_shape(file):
     weights = read_weights(file)
-    assert weights.hidden.shape == (len(weights.bias), FEATURES)
+    assert weights.hidden.shape in {(len(weights.bias), FEATURES), (len(weights.bias), FEWER)}
+
+
+def test_weights_of_fewer_features_play_as_with_zeros_for_the_others(play):
+    engine = ludory.make_engine(play, num_games=GAMES, seed=3)
+    engine.reset(options=standard_contracts(40, GAMES, seed=9).options)
+    padded = OF_PIMC._replace(hidden=np.pad(OF_PIMC.hidden, ((0, 0), (0, FEATURES - OF_PIMC.hidden.shape[1]))))
+    assert padded.hidden.shape[1] == FEATURES > OF_PIMC.hidden.shape[1]
+    question = question_of(engine.state, 0, engine.legal()[0], key=1)
+    made = []
+    for weights in (OF_PIMC, padded):
+        play_outs = WorldPlay(play, engine.state, 0, 0, weights)
+        worlds, _ = believed_worlds(play_outs, question, 40, 20)
+        made.append(play_outs.made_after(worlds, np.array(tiles_of(question.legal)), 5))
+    assert (made[0] == made[1]).all()

