@@ -197,7 +197,7 @@ AGENTS = (
     Entry(
         "texas42/best",
         f"{_TEXAS_42_AGENTS}best:make",
-        "Texas 42: texas42/response with more worlds, which also bids",
+        "Texas 42: texas42/response with more worlds and a prior, which also bids",
     ),
     Entry(
         "texas42/quick",

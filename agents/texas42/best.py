@@ -1,4 +1,7 @@
-"""`texas42/best`: the strongest player of Texas 42 that comes with Ludory: `texas42/response` with more worlds, and `texas42/bidder`."""
+"""`texas42/best`: the strongest player of Texas 42 that comes with Ludory.
+
+`texas42/response` plays, with more worlds and `texas42/quick` as prior; `texas42/bidder` bids.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,22 @@ AGAINST = 0.42
 """Minimum P(make) of a bid over an opponent's, who makes its own in more than half of all cases; measured by matches of `texas42/quick`."""
 
 
-def make(game: Game, worlds: int = 1024, candidates: int = 4096, solved: int = 30, seed: int = 0) -> Agent:
+def make(
+    game: Game, worlds: int = 1024, candidates: int = 4096, solved: int = 30, prior: float = 0.01, seed: int = 0
+) -> Agent:
     """`texas42/best`; in a game with an auction it also bids.
 
     Args:
         game: Texas 42.
-        worlds: as of `texas42/response`, where all three are smaller.
+        worlds: as of `texas42/response`, where all of these are smaller.
         candidates: as of `texas42/response`.
         solved: as of `texas42/response`.
+        prior: as of `texas42/response`.
         seed: of its draws.
 
     Raises:
         OptionError: the game is not Texas 42.
     """
     check_texas42("texas42/best", game)
-    play = ResponseAgent(game, worlds=worlds, candidates=candidates, solved=solved, seed=seed)
+    play = ResponseAgent(game, worlds=worlds, candidates=candidates, solved=solved, prior=prior, seed=seed)
     return BidderAgent(game, play=play, against=AGAINST, seed=seed) if has_auction(game) else play

@@ -70,6 +70,13 @@ def chance_of(scratch, seat, tile, tau, slip, hidden, bias, output, x):
 
 
 @cached_batch_kernel
+def chances_of_tiles(origin, seat, tiles, slip, hidden, bias, output, x, logs):
+    """logs[k]: logarithm of the policy's probability of tiles[k] for `seat`, which is to move."""
+    for k in range(tiles.shape[0]):
+        logs[k] = chance_of(origin, seat, tiles[k], 1.0, slip, hidden, bias, output, x)
+
+
+@cached_batch_kernel
 def declaration_logit(hand, decl, trumps, x):
     """Logit of declaring `decl` with a hand, times SCALE."""
     describe_declaration(hand, decl, x)

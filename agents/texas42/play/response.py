@@ -23,12 +23,14 @@ from ludory.envs.texas42.worlds import Worlds
 from ludory.errors import OptionError
 
 from .choice import Question, best_by_points, tiles_with_most
-from .fast_policy import LEVELS, OF_PIMC, QuickPolicyWeights, read_weights
+from .fast_policy import LEVELS, OF_PIMC, WEIGHTS, QuickPolicyWeights, read_weights
 from .pimc import PimcAgent, is_texas42
-from .play_outs import play_out_rows, weigh_rows
+from .play_outs import chances_of_tiles, play_out_rows, weigh_rows
 
 ROUND, SURE = 256, 3.0
 """Worlds of the first round, and standard errors by which a tile must be behind to be given up."""
+HARDLY = 0.01
+"""Share of uniformly random tiles in `texas42/quick` as a prior, so that no tile is ruled out."""
 
 
 class Trust(NamedTuple):
@@ -71,6 +73,12 @@ class WorldPlay:
         """(n,) log-likelihood of the declaration and of all plays of the others in worlds (n, 3), hands in turn order."""
         logs = np.zeros(len(worlds))
         weigh_rows(*self._work, worlds, self._me, *trust, *self._policy, self._trumps, self._x, logs, 0, len(worlds))
+        return logs
+
+    def log_chances(self, tiles: NDArray[np.int64], weights: QuickPolicyWeights) -> NDArray[np.float64]:
+        """(tiles,) logarithm of the probability that the own seat, which is to move, plays each of them by another policy."""
+        logs, x = np.zeros(len(tiles)), np.zeros(weights.room, np.int32)
+        chances_of_tiles(self._work[0], self._me, tiles, HARDLY, *weights.of_tiles, x, logs)
         return logs
 
     def made_after(
@@ -133,6 +141,7 @@ class ResponseAgent(PimcAgent):
         share: weight of the open hands against the hands played out, 0..1.
         declared: treat the declaration as the bidder's choice; False where it was given.
         level: 1 responds to a quick policy that imitates PIMC, 2 to one that imitates level 1; `texas42/quick` is another one.
+        prior: what a factor e in the probability that `texas42/quick` gives a tile counts, as P(make); it decides where worlds say little.
         policy: file of the weights of the quick policy that it responds to, made by `ludory texas42 quick`; None: those of `level`.
         seed: of the draws.
     """
@@ -148,6 +157,7 @@ class ResponseAgent(PimcAgent):
         share: float = 0.25,
         declared: bool = True,
         level: int = 1,
+        prior: float = 0.0,
         policy: str | None = None,
         seed: int = 0,
     ) -> None:
@@ -161,6 +171,9 @@ class ResponseAgent(PimcAgent):
             raise OptionError(f"declared={declared!r}: must be True or False")
         self.worlds, self.candidates, self.solved, self.share = worlds, candidates, solved, share
         check_range("level", level, 1, len(LEVELS))
+        if not 0 <= prior <= 1:
+            raise OptionError(f"prior={prior!r}: must be a number from 0 to 1")
+        self.prior = prior
         self.weights = read_weights(LEVELS[level - 1] if policy is None else Path(policy))
         self.trust = Trust() if declared else Trust(declaration=0.0)
 
@@ -179,6 +192,9 @@ class ResponseAgent(PimcAgent):
             score += self.share * self._averager.solver.make_after(held, question.bid, question.banked).mean(axis=0)
         # of the bidder's side; the other side wants the contract to fail
         score *= 1 if question.declares else -1
+        if self.prior > 0:
+            tiles = np.array(tiles_of(legal), np.int64)
+            score[tiles] += self.prior * play.log_chances(tiles, WEIGHTS)
         if self.share < 1:
             score, legal = self._played_out(play, question, worlds, score)
         return best_by_points(self._averager.solver, [question], [held], [tiles_with_most(score, legal)])[0]

@@ -10,6 +10,7 @@ from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import standard_contracts
 from ludory.agents.texas42.play import response
 from ludory.agents.texas42.play.choice import question_of
+from ludory.agents.texas42.play.fast_policy import WEIGHTS
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
@@ -23,7 +24,8 @@ def opening():
 
 
 def _tiles(engine, spec):
-    return make_agent(spec, engine.game).choose(engine, 0, np.arange(engine.num_games), None)
+    agent, games = make_agent(spec, engine.game), engine.num_games
+    return agent.choose(engine, 0, np.arange(games), agent.initial_memory(games))
 
 
 @pytest.mark.slow
@@ -57,6 +59,19 @@ def test_draws_of_a_world_do_not_depend_on_its_round(opening):
 
 
 @pytest.mark.slow
+def test_a_large_prior_plays_as_quick_does(opening):
+    """The prior is the quick policy's probability, and decides alone where it outweighs all else."""
+    quick = _tiles(opening, "texas42/quick")
+    assert (
+        _tiles(opening, "texas42/response(worlds=8, candidates=8, solved=1, share=0.0, prior=1.0)") == quick
+    ).sum() >= 5
+    play = response.WorldPlay(opening.game, opening.state, 0, 0)
+    tiles = np.flatnonzero(opening.legal()[0])
+    assert np.exp(play.log_chances(tiles, WEIGHTS)).sum() == pytest.approx(1)
+    assert tiles[play.log_chances(tiles, WEIGHTS).argmax()] == quick[0]
+
+
+@pytest.mark.slow
 def test_it_bids_where_there_is_an_auction():
     small = "texas42/best(worlds=4, candidates=8, solved=2)"
     result = ludory.evaluate([small, "texas42/quick"] * 2, game="Texas42-v0", games=6, seed=2)
@@ -78,3 +93,5 @@ def test_refused():
         make_agent("texas42/best", make_game("TicTacToe-v0"))
     with pytest.raises(OptionError, match="solved=30"):
         make_agent("texas42/best(worlds=10)", make_game("Texas42Play-v0"))
+    with pytest.raises(OptionError, match="prior=-1"):
+        make_agent("texas42/response(prior=-1)", make_game("Texas42Play-v0"))
