@@ -44,7 +44,11 @@ class BiddingOptions:
     worlds: Count = 10
     """Of texas42/pimc, which plays everything."""
     matches: Natural = 0
-    """Pairs of matches against texas42/bid30."""
+    """Pairs of matches of --agent against --rival."""
+    agent: str | None = None
+    """Spec of who bids in the matches; none: texas42/bidder, which plays by texas42/pimc."""
+    rival: str | None = None
+    """Spec of its rival; none: texas42/bid30, which plays by texas42/pimc."""
     seed: Natural = 0
     """Of the deals."""
     out: Path = Path("runs/texas42-bidding")
@@ -57,12 +61,13 @@ def run(options: BiddingOptions) -> Result:
     if not (options.contracts or options.matches):
         raise OptionError("--contracts 0 and --matches 0: nothing is left to do; give one of them")
     play = f"play='texas42/pimc(worlds={options.worlds})'"
-    bidder, rival = f"texas42/bidder({play})", f"texas42/bid30({play})"
-    report: dict[str, Any] = {"bidder": bidder, "rival": rival, "seed": options.seed}
+    bidder = f"texas42/bidder({play})"
+    first, second = options.agent or bidder, options.rival or f"texas42/bid30({play})"
+    report: dict[str, Any] = {"bidder": first, "rival": second, "seed": options.seed}
     if options.contracts:
         report["calibration"] = summary(_contracts(options, bidder))
     if options.matches:
-        report["matches"] = matches_summary(_matches(options, bidder, rival))
+        report["matches"] = matches_summary(_matches(options, first, second))
     what = "-".join(name for name in ("calibration", "matches") if name in report)
     return Result(options.out / f"texas42-bidding-{what}.json", report, _shown)
 

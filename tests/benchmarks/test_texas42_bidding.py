@@ -79,6 +79,14 @@ def test_the_benchmark_goes_on(tmp_path, capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "marks a game" in shown
     assert "of the auctions" in shown
+    others = "texas42/bid30(play='texas42/quick')", "texas42/bidder(play='texas42/quick')"
+    named = ["--agent", others[0], "--rival", others[1]]
+    # a folder is of one pair of players
+    assert main([*job, "1", *named]) == 2
+    assert main([*job, "1", *named, "--out", str(tmp_path / "others")]) == 0
+    report = json.loads((tmp_path / "others" / "texas42-bidding-matches.json").read_text())
+    assert (report["bidder"], report["rival"]) == others
+    assert set(report["matches"]["first"]["bids"]) == {"30"}  # it never bids more
 
 
 def test_contracts_of_matches_add_up_to_their_marks(monkeypatch):
