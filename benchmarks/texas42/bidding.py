@@ -60,6 +60,8 @@ def run(options: BiddingOptions) -> Result:
     """Play what is missing."""
     if not (options.contracts or options.matches):
         raise OptionError("--contracts 0 and --matches 0: nothing is left to do; give one of them")
+    if (options.agent or options.rival) and (options.contracts or not options.matches):
+        raise OptionError("--agent and --rival are for matches alone; add --contracts 0 --matches 100")
     play = f"play='texas42/pimc(worlds={options.worlds})'"
     bidder = f"texas42/bidder({play})"
     first, second = options.agent or bidder, options.rival or f"texas42/bid30({play})"

@@ -81,6 +81,10 @@ def test_the_benchmark_goes_on(tmp_path, capsys, monkeypatch):
     assert "of the auctions" in shown
     others = "texas42/bid30(play='texas42/quick')", "texas42/bidder(play='texas42/quick')"
     named = ["--agent", others[0], "--rival", others[1]]
+    # contracts are played by the default bidder only
+    assert main(["bench", "texas42-bidding", "--out", str(tmp_path / "new"), "--matches", "1", *named]) != 0
+    assert "add --contracts 0 --matches" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
     # a folder is of one pair of players
     assert main([*job, "1", *named]) == 2
     assert main([*job, "1", *named, "--out", str(tmp_path / "others")]) == 0

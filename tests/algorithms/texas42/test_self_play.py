@@ -55,7 +55,7 @@ def test_results_are_those_of_hands_played_out(played):
 
 
 def test_a_hand_is_tried_at_every_second_decision():
-    """Two hands that begin the same, of games next to each other, share the work."""
+    """Games next to each other begin at different decisions, so that half of the openings are tried."""
     decisions, _ = play(OF_PIMC, 200, 8)
     tricks = decisions.features[:, 0, FEATURE_NAMES.index("tricks left")]
     opens = (tricks == 7) & (decisions.features[:, 0, FEATURE_NAMES.index("leads")] == 1)
