@@ -98,6 +98,7 @@ _HANABI = TunedSettings(
 
 _HANABI_3 = replace(_HANABI, game="Hanabi3P-v0", timesteps=80_000_000, cpu_minutes=60)
 _HANABI_4 = replace(_HANABI_3, game="Hanabi4P-v0")
+_HANABI_5 = replace(_HANABI_3, game="Hanabi5P-v0")
 
 # Goes on from the agent of an hour, three times: rates start high again and fall to nearly nothing. After the first time every decision
 # is learnt from once, which leaves time for more of them. The third time was on a GPU, with its many games side by side.
@@ -192,6 +193,7 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "hanabi/ppo_long": PretrainedRecipe(_HANABI_LONG, start="hanabi/ppo", also=("hanabi/iggi",)),
     "hanabi3/ppo": PretrainedRecipe(_HANABI_3, also=("hanabi/iggi",)),
     "hanabi4/ppo": PretrainedRecipe(_HANABI_4, also=("hanabi/iggi",)),
+    "hanabi5/ppo": PretrainedRecipe(_HANABI_5, also=("hanabi/iggi",)),
     "hanabi_tiny/ppo": _tuned("HanabiTiny2P-v0", "hanabi/smartbot", timesteps=1_000_000),
     "connect_four/ppo": _tuned(
         "ConnectFour-v0",
