@@ -51,7 +51,8 @@ def undrawn(keys: Keys) -> NDArray[np.int64]:
 def uniforms(keys: Keys, drawn: NDArray[np.int64], count: int) -> NDArray[np.float64]:
     """(m, count) numbers in [0, 1) with 53 random bits: draw number `drawn` (m,) of the streams `keys`."""
     numbers = np.empty((len(keys), count))
-    _fill(keys, drawn, numbers)
+    # columns of a memory, too, as whole arrays: it would be compiled again for others
+    _fill(np.ascontiguousarray(keys), np.ascontiguousarray(drawn), numbers)
     return numbers
 
 

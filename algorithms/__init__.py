@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .running.folder_lock import FileLock, FolderLock
     from .running.interrupt import exit_code, stop_on_interrupt
     from .running.metric_logs import CSVLog, Logger, table_beside
-    from .running.optimiser_state import load_adam, save_adam
+    from .running.optimiser_state import LightAdam, LightAdamW, load_adam, save_adam
     from .running.ranks import Ranks
     from .running.sharded import ShardedModule
     from .running.threads import one_thread
@@ -77,6 +77,8 @@ __all__ = [
     "Lanes",
     "Learner",
     "LearnerConfig",
+    "LightAdam",
+    "LightAdamW",
     "Logger",
     "MaybeCallback",
     "PPOConfig",

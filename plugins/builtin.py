@@ -196,7 +196,7 @@ AGENTS = (
     ),
     Entry(
         "texas42/best",
-        f"{_TEXAS_42_AGENTS}best:make",
+        "ludory.agents.texas42.best:make",
         "Texas 42: texas42/response with more worlds and a prior, which also bids",
     ),
     Entry(

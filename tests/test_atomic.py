@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from ludory import locks
-from ludory.atomic import atomic_file, remove_temporaries
+from ludory.atomic import atomic_file, atomic_folder, remove_temporaries
 from ludory.claims import claimed, share
 from ludory.errors import OutputError
 from ludory.written import WrittenFiles
@@ -30,6 +31,26 @@ def test_what_dead_writers_left_is_removed_and_what_living_ones_write_stays(tmp_
         assert names(tmp_path) == here
         handle.write(b"whole")
     assert names(tmp_path) == sorted([*kept, "new.bin"])
+
+
+def test_a_block_that_fails_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> None:
+    for write in (atomic_file, atomic_folder):
+        target = tmp_path / write.__name__
+        with write(target) as made:
+            _fill(made, b"whole")
+        before = names(tmp_path)
+        with pytest.raises(KeyError), write(target) as made:  # noqa: PT012
+            _fill(made, b"half")
+            raise KeyError
+        assert names(tmp_path) == before
+        assert (target / "part" if target.is_dir() else target).read_bytes() == b"whole"
+
+
+def _fill(made: IO[bytes] | Path, content: bytes) -> None:
+    if isinstance(made, Path):
+        (made / "part").write_bytes(content)
+    else:
+        made.write(content)
 
 
 def test_a_claim_removed_between_its_birth_and_its_lock_is_made_again(

@@ -27,7 +27,7 @@ from ludory.algorithms.config import linear
 from ludory.algorithms.running.callbacks import Callbacks, MaybeCallback
 from ludory.algorithms.running.folder_lock import is_first_process
 from ludory.algorithms.running.metric_logs import also_logged, checked_log_interval
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.optimiser_state import LightAdamW, load_adam, save_adam
 from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
 from ludory.envs.make import EnvLike
@@ -123,7 +123,7 @@ class SupervisedAlgorithm(Algorithm):
     def setup(self) -> None:
         """Make the optimiser."""
         self.position = Position()
-        self.optimizer = torch.optim.AdamW(
+        self.optimizer = LightAdamW(
             self.policy.parameters(), lr=self.config.learning_rate, weight_decay=self.config.weight_decay
         )
 

@@ -1,7 +1,8 @@
-"""Adam, made without PyTorch's compiler, its moments as named tensors, so that a checkpoint needs no pickles; what must stay finite."""
+"""Adam, without PyTorch's compiler, its moments as named tensors, so that a checkpoint needs no pickles; what must stay finite."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim import Adam, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from ludory.agents.networks.policy import not_finite
 from ludory.errors import TrainingError
@@ -17,10 +18,30 @@ from ludory.errors import TrainingError
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
-def make_adam(parameters: Iterable[Tensor], learning_rate: float, captured: bool = False) -> Adam:
-    """`Adam(parameters, lr=learning_rate, eps=1e-5, fused=True)`, which takes a second less and 150 MB less, until its first step.
+class LightAdam(Adam):
+    """Adam without PyTorch's compiler, which takes two seconds and 100 MB.
 
-    PyTorch forbids its compiler to look into the method that takes parameters, and imports the compiler to tell it so.
+    PyTorch forbids its compiler to look into these methods, and imports it to tell it so.
+    """
+
+    add_param_group = inspect.unwrap(Optimizer.add_param_group)
+    state_dict = inspect.unwrap(Optimizer.state_dict)
+    load_state_dict = inspect.unwrap(Optimizer.load_state_dict)
+    zero_grad = inspect.unwrap(Optimizer.zero_grad)
+    _step = inspect.unwrap(Adam.step)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Change the parameters by their gradients."""
+        self._step(closure)
+
+
+class LightAdamW(LightAdam, AdamW):
+    """AdamW likewise."""
+
+
+def make_adam(parameters: Iterable[Tensor], learning_rate: float, captured: bool = False) -> Adam:
+    """`LightAdam(parameters, lr=learning_rate, eps=1e-5, fused=True)`.
 
     captured: on CUDA, its steps can be captured as a graph, with the learning rate on the GPU.
     """
@@ -28,14 +49,7 @@ def make_adam(parameters: Iterable[Tensor], learning_rate: float, captured: bool
     options: dict[str, Any] = {"lr": learning_rate, "eps": 1e-5, "fused": True}
     if captured and parameters[0].is_cuda:
         options |= {"lr": torch.tensor(learning_rate, device=parameters[0].device), "capturable": True}
-    guarded: Any = getattr(Optimizer.add_param_group, "__wrapped__", None)
-    if guarded is None or hasattr(guarded, "__dynamo_disable"):
-        return Adam(parameters, **options)
-    guarded.__dynamo_disable = guarded
-    try:
-        return Adam(parameters, **options)
-    finally:
-        del guarded.__dynamo_disable
+    return LightAdam(parameters, **options)
 
 
 def set_learning_rate(group: dict[str, Any], learning_rate: float) -> None:

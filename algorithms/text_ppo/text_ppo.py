@@ -20,7 +20,7 @@ from typing_extensions import Self
 
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.agents.language.small_model import make_small_model
-from ludory.algorithms import Learner, Ranks, ShardedModule, game_to_load, needed_game, normalise
+from ludory.algorithms import Learner, LightAdamW, Ranks, ShardedModule, game_to_load, needed_game, normalise
 from ludory.checkpoints import read_folder
 from ludory.cluster import Workers
 from ludory.envs import EnvLike
@@ -614,4 +614,4 @@ def _optimiser(network: TokenNetwork, config: TextPPOConfig) -> torch.optim.Opti
         {"params": members, "critic": critic, "weight_decay": config.weight_decay if matrices else 0.0}
         for (critic, matrices), members in groups.items()
     ]
-    return torch.optim.AdamW(parts, lr=config.lr, betas=config.betas)
+    return LightAdamW(parts, lr=config.lr, betas=config.betas)

@@ -41,7 +41,13 @@ def checked_rows(rows: ArrayLike, count: int) -> NDArray[np.int64]:
         )
     if array.size and not (array.min() >= 0 and array.max() < count):
         raise OptionError(f"rows: must lie in 0..{count - 1}, got {array.min()}..{array.max()}")
-    return np.ascontiguousarray(array, np.int64)
+    return own_integers(array)
+
+
+def own_integers(array: ArrayLike) -> NDArray[np.int64]:
+    """Integers as kernels take them; of an array that may not be written to (JAX's, a broadcast one) a copy, for which no kernel is compiled again."""
+    integers = np.ascontiguousarray(array, np.int64)
+    return integers if integers.flags.writeable else integers.copy()
 
 
 def distinct_rows(rows: ArrayLike, count: int) -> NDArray[np.int64]:
@@ -59,7 +65,7 @@ def checked_seats(seat: ArrayLike, count: int, facts: GameFacts) -> NDArray[np.i
         raise OptionError(f"seat: must be an integer or an integer array ({count},), got {seat!r}")
     if array.size and not (array.min() >= 0 and array.max() < facts.players):
         raise OptionError(f"seat={seat!r}: must lie in 0..{facts.players - 1}")
-    return np.ascontiguousarray(np.broadcast_to(array, (count,)), np.int64)
+    return own_integers(np.broadcast_to(array, (count,)))
 
 
 def check_actions(

@@ -249,7 +249,7 @@ class KernelEngine(EngineBase):
             if 0 <= action < self.facts.num_actions and self._masks[0, 0, action]:
                 return chosen
         checks.check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", len(rows))
-        chosen = np.ascontiguousarray(chosen, np.int64)
+        chosen = checks.own_integers(chosen)
         if not self._ready:
             checks.check_started(self.facts, self._started, rows)
         cube = chosen.reshape(len(rows), self._mask_rows, len(self.facts.heads))
@@ -332,7 +332,7 @@ class KernelEngine(EngineBase):
             rows, seats = rows.repeat(self.facts.players), np.tile(np.arange(self.facts.players), count)
         out = np.ones((len(rows), heads), bool)
         if self._kernels.used:
-            played = np.ascontiguousarray(chosen, np.int64).reshape(len(rows), heads)
+            played = checks.own_integers(chosen).reshape(len(rows), heads)
             self.run(self._bound.used_rows, len(rows), *self.kernel_state, rows, seats, played, out)
         acting = self.deciding if self.facts.simultaneous else self.alive
         out &= acting[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]

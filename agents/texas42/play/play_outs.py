@@ -10,7 +10,7 @@ hidden, bias, output, trumps are the policy's weights; x int32 [FEATURES + 2 * u
 import math
 
 from ludory.agents.texas42.bidding.hand_cues import CUES, describe_declaration
-from ludory.envs import cached_batch_kernel, mix
+from ludory.envs import cached_batch_kernel, kernel, mix
 from ludory.envs.texas42.rules import clear_play, finish_trick, outcome, play_tile
 from ludory.envs.texas42.state import MADE, NOT_OVER, PLAIN
 from ludory.envs.texas42.tiles import DOUBLES, FOLLOW_ME, STRAIGHT
@@ -19,14 +19,14 @@ from .fast_policy import SCALE, begin_choice, draw_tile, tile_logit, tiles_to_pl
 from .tile_features import describe_tile
 
 
-@cached_batch_kernel
+@kernel
 def copy_bytes(source, target):
     """Make `target` a copy of `source`."""
     for byte in range(source.shape[0]):
         target[byte] = source[byte]
 
 
-@cached_batch_kernel
+@kernel
 def put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me):
     """Make `scratch` a copy of the game with the hands of world k."""
     copy_bytes(origin_bytes, scratch_bytes)
@@ -37,7 +37,7 @@ def put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me):
         scratch.dealt[0, seat] = worlds[k, other] | played
 
 
-@cached_batch_kernel
+@kernel
 def points_before(origin, scratch, origin_bytes, scratch_bytes):
     """Points of both teams before the first trick: a hand may be given some to begin with."""
     copy_bytes(origin_bytes, scratch_bytes)
@@ -51,7 +51,7 @@ def points_before(origin, scratch, origin_bytes, scratch_bytes):
     return int(origin.points[0, 0]) - int(scratch.points[0, 0]), int(origin.points[0, 1]) - int(scratch.points[0, 1])
 
 
-@cached_batch_kernel
+@kernel
 def chance_of(scratch, seat, tile, tau, slip, hidden, bias, output, x):
     """Logarithm of the policy's probability of a tile, made softer by `tau`; with probability `slip` it plays anything."""
     moves = tiles_to_play(scratch, 0, seat)
@@ -76,7 +76,7 @@ def chances_of_tiles(origin, seat, tiles, slip, hidden, bias, output, x, logs):
         logs[k] = chance_of(origin, seat, tiles[k], 1.0, slip, hidden, bias, output, x)
 
 
-@cached_batch_kernel
+@kernel
 def declaration_logit(hand, decl, trumps, x):
     """Logit of declaring `decl` with a hand, times SCALE."""
     describe_declaration(hand, decl, x)
@@ -86,7 +86,7 @@ def declaration_logit(hand, decl, trumps, x):
     return score
 
 
-@cached_batch_kernel
+@kernel
 def declaration_chance(hand, decl, tau, trumps, x):
     """Logarithm of the chance that a hand declares `decl`, of straight 42."""
     total, own = 0.0, 0.0
@@ -142,7 +142,7 @@ def weigh_rows(
         logs[k] = total
 
 
-@cached_batch_kernel
+@kernel
 def play_on(scratch, key, hidden, bias, output, x):
     """Play the game to where its contract is decided; returns the result."""
     result = NOT_OVER

@@ -6,6 +6,8 @@ thread, a `solver.SolverWorkspace`.
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
+import numpy as np
+
 from ludory.envs.engine.binding.kernel_placeholders import index_of, moves_of, play, search, set_up
 from ludory.envs.kernels import batch_kernel
 
@@ -69,7 +71,8 @@ def value_rows(task, rules, work, values, start, stop):
     """values[k]: V of position k."""
     for k in range(start, stop):
         prepare(task, rules, work, k)
-        values[k] = exact(rules, work, task.decl[k], 0)
+        # not a constant, for which it would be compiled again
+        values[k] = exact(rules, work, task.decl[k], np.int64(0))
 
 
 @batch_kernel

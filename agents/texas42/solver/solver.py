@@ -147,7 +147,8 @@ def positions(
     count = len(hands)
 
     def column(value: ArrayLike) -> NDArray[np.int64]:
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.int64), (count,)))
+        # a copy: kernels are compiled again for arrays that may not be written to
+        return np.array(np.broadcast_to(np.asarray(value, np.int64), (count,)))
 
     lying = np.full((count, 3), -1, np.int64)
     lying[:, : len(trick)] = trick
@@ -293,4 +294,4 @@ def _bounds(given: Positions, bid: ArrayLike, banked: ArrayLike) -> tuple[NDArra
     bound = np.where(given.decl >= NELLO_HIGH, np.where(np.asarray(banked) > 0, 99, 0), bound)
     odd = given.bidder % 2 == 1
     bounds = np.where(odd, 1 - bound, bound)
-    return np.ascontiguousarray(np.broadcast_to(bounds, given.leader.shape)), odd
+    return np.array(np.broadcast_to(bounds, given.leader.shape)), odd

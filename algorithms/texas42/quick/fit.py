@@ -19,6 +19,7 @@ from ludory.agents.texas42.bidding.hand_cues import CUES, features_of
 from ludory.agents.texas42.play.fast_policy import SCALE, QuickPolicyWeights
 from ludory.agents.texas42.play.play_outs import describe_rows
 from ludory.agents.texas42.play.tile_features import FEATURES
+from ludory.algorithms import LightAdam, LightAdamW
 from ludory.atomic import atomic_file
 from ludory.envs import Array, Engine, KernelEngine, Memory, Table, hash_rows
 from ludory.envs.texas42 import make_play
@@ -189,7 +190,7 @@ def fit(examples: Examples, units: int = 32, epochs: int = 12, seed: int = 0) ->
     scale = features.flatten(0, 1).abs().amax(0).clamp(min=1).float()
     network, learnt = TileNetwork(units, scale), np.flatnonzero(~held_out)
     steps = epochs * (len(learnt) // BATCH)
-    optimiser = torch.optim.AdamW(network.parameters(), weight_decay=1e-4)
+    optimiser = LightAdamW(network.parameters(), weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1)
     generator = np.random.default_rng(seed)
     for _ in range(epochs):
@@ -218,7 +219,7 @@ def _fit_declarations(hands: NDArray[np.int32], decls: NDArray[np.int8]) -> tupl
     declared = torch.tensor([STRAIGHT.index(int(decl)) for decl in decls])
     held_out = torch.arange(len(hands)) % HELD_OUT == HELD_OUT - 1
     weights = torch.zeros(CUES, requires_grad=True)
-    optimiser = torch.optim.Adam([weights], lr=0.05)
+    optimiser = LightAdam([weights], lr=0.05)
     for _ in range(400):
         loss = cross_entropy(cues[~held_out] @ weights, declared[~held_out]) + 1e-4 * (weights**2).sum()
         optimiser.zero_grad()

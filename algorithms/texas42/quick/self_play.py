@@ -32,7 +32,7 @@ from ludory.agents.texas42.play.fast_policy import (
 )
 from ludory.agents.texas42.play.play_outs import copy_bytes, declaration_logit, play_on
 from ludory.agents.texas42.play.tile_features import FEATURES
-from ludory.algorithms import load_adam, save_adam
+from ludory.algorithms import LightAdam, load_adam, save_adam
 from ludory.atomic import atomic_file
 from ludory.envs import KernelEngine, cached_batch_kernel, hash_rows, mix
 from ludory.envs.texas42 import make_play
@@ -220,7 +220,7 @@ def learn(
     """
     torch.manual_seed(settings.seed)
     policy = TileNetwork(settings.units, _largest(settings.seed))
-    optimiser = torch.optim.Adam(policy.parameters(), settings.learning_rate)
+    optimiser = LightAdam(policy.parameters(), settings.learning_rate)
     trumps = torch.from_numpy(OF_PIMC.trumps) / SCALE
     start = _resume(file, settings, policy, optimiser) if file and file.exists() else 0
     for number in range(start, settings.iterations):

@@ -23,6 +23,7 @@ from numba import njit
 from ludory.envs.kernels import BATCH_FLAGS, KERNEL_FLAGS
 
 from .checked_cache import CheckedCache
+from .linked_kernel import BatchCompiler
 
 
 def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,7 +114,7 @@ def cached_kernel(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def compiled(function: Callable[..., Any]) -> Any:
         """The compiled function."""
-        dispatcher: Any = njit(**flags)(function)
+        dispatcher: Any = njit(pipeline_class=BatchCompiler, **flags)(function)
         if hasattr(dispatcher, "py_func"):  # otherwise Numba is disabled
             dispatcher._cache = _SourceCache(function)
         return dispatcher

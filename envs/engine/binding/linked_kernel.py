@@ -117,6 +117,16 @@ class _LinkedDispatcher(CPUDispatcher):
     def __call__(self, *args):
         return self.py_func(*args)
 
+    def get_call_template(self, args, kws):
+        """Compile once for all integers: Numba would do so for each width, and again for each constant in a call."""
+        return super().get_call_template(tuple(map(_wide, args)), {name: _wide(kind) for name, kind in kws.items()})
+
+
+def _wide(kind: types.Type) -> types.Type:
+    """The type that a kernel takes for an argument: signed integers in 64 bits, as plain Python reads them from arrays."""
+    kind = types.unliteral(kind)
+    return types.int64 if kind in types.signed_domain else kind
+
 
 def linked_kernel(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator like `numba.njit(**flags)`. Called from Python the function runs as plain Python."""

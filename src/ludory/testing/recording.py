@@ -122,9 +122,9 @@ def differences(facts: GameFacts, got: Moment, expected: Moment) -> Iterator[str
         if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
             yield f"{name} is {mine.dtype}{mine.shape}, expected {theirs.dtype}{theirs.shape}"
             continue
-        unequal = np.argwhere(mine != theirs)
-        if len(unequal):
-            index = tuple(int(k) for k in unequal[0])
+        unequal = mine != theirs
+        if unequal.any():
+            index = tuple(int(k) for k in np.argwhere(unequal)[0])
             yield f"game {index[0]}: {_place(facts, name, index)} is {mine[index]}, expected {theirs[index]}"
 
 

@@ -50,7 +50,7 @@ class GuardedField:
         self._check(index, "writes")
         kind = self._array.dtype
         if kind.kind in "iu" and not isinstance(value, slice | np.ndarray):
-            low, high = np.iinfo(kind).min, np.iinfo(kind).max
+            low, high = _LIMITS[kind]
             if value != int(value):
                 raise ConformanceError(f"writes {value} to {self._name}, which is {kind} and would keep {int(value)}")
             if not low <= value <= high:
@@ -59,6 +59,14 @@ class GuardedField:
 
     def _check(self, index: Index, verb: str) -> None:
         places = index if isinstance(index, tuple) else (index,)
+        # a check plays mostly here: numbers in their places need no further look
+        for place, size in zip(places, self._array.shape, strict=False):
+            if type(place) not in _NUMBERS or not 0 <= place < size:  # type: ignore[operator]
+                return self._check_all(places, verb)
+        if self._row is not None and places[0] != self._row:
+            self._check_all(places, verb)
+
+    def _check_all(self, places: tuple[Any, ...], verb: str) -> None:
         if self._row is not None and not _is_number(places[0]):
             raise ConformanceError(
                 f"{verb} {self._name}[{_shown(places)}]: a kernel for game {self._row} may use that row only"
@@ -72,6 +80,10 @@ class GuardedField:
                 )
             if not 0 <= place < size:
                 raise ConformanceError(f"{verb} {self._name}[{_shown(places)}], outside its shape {self._array.shape}")
+
+
+_LIMITS = {np.dtype(kind): (int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "bhilqBHILQ"}
+_NUMBERS = frozenset({int, *(kind for kind in np.sctypeDict.values() if issubclass(kind, np.integer))})
 
 
 def _is_number(place: object) -> TypeGuard[int | np.integer]:

@@ -9,8 +9,11 @@ import sys
 
 import numpy as np
 import pytest
+from numba import njit
 from numba.core.errors import NumbaWarning
 
+from ludory import make_engine
+from ludory.envs import kernel
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 CALLER = """
@@ -112,3 +115,31 @@ def entry(k):
 def test_what_numba_cannot_keep_is_compiled_with_its_warning():
     with pytest.warns(NumbaWarning, match="large global arrays"):
         assert entry(7) == 7
+
+
+@kernel
+def _thrice(n):
+    return 3 * n
+
+
+@pytest.mark.slow
+def test_a_kernel_is_compiled_once_for_integers_of_any_width_and_constants():
+    @njit
+    def calls(narrow, wide):
+        return _thrice(narrow[0]) + _thrice(wide) + _thrice(4)
+
+    assert calls(np.ones(1, np.int8), 5) == 30
+    assert len(_thrice.signatures) == 1
+
+
+@pytest.mark.slow
+def test_arrays_that_may_not_be_written_to_compile_no_kernel_again():
+    engine = make_engine("KuhnPoker-v0", num_games=1, seed=1, compiled=True)
+    engine.reset()
+    observe, step = engine._bound.observe_rows, engine._bound.step_rows
+    engine.observe()
+    engine.observe(seat=0)
+    actions = np.flatnonzero(engine.legal()[0])[:1]
+    actions.flags.writeable = False
+    engine.step(actions)
+    assert [len(kernel.signatures) for kernel in (observe, step)] == [1, 1]
