@@ -38,6 +38,8 @@ from .torch_update import TorchUpdate
 LOG = logging.getLogger("ludory.ppo")
 WORTH_COMPILING = 1_000_000
 """Decisions that a run learns from, each as often as it does, from which on the compiled loss saves what compiling it takes, some 5 s."""
+WORTH_LOADING = 50_000
+"""And from which on the compiled twin saves the second in which it is loaded; on a new machine it is compiled for 25 s."""
 
 
 class PPO(Algorithm):
@@ -220,10 +222,15 @@ class PPO(Algorithm):
             and self.policy.box is None
             and self.config.compiled is not False
             and not few_steps_asked()
-            and self.config.n_epochs * (self.schedule_timesteps or self._total_timesteps) >= WORTH_COMPILING
+            and self._passes_of_run >= WORTH_COMPILING
             and not self._has_own_loss
             and is_twin_of(definition.ppo_loss)
         )
+
+    @property
+    def _passes_of_run(self) -> int:
+        """Decisions of the run as a whole, also when it is resumed, each counted as often as it is learnt from."""
+        return self.config.n_epochs * (self.schedule_timesteps or self._total_timesteps)
 
     @property
     def _has_own_loss(self) -> bool:
@@ -246,7 +253,6 @@ class PPO(Algorithm):
         reasons = {
             "compiled=False": self.config.compiled is False,
             "cuda_graphs=True": self._graphs is not None,
-            "few steps do not pay for compiling": self.config.compiled is None and few_steps_asked(),
             "this run has a loss of its own": self._has_own_loss,
             "the compiled twin is for multi-layer perceptrons over bits, in float32 on the CPU": not can_compile(
                 self.policy
@@ -257,6 +263,8 @@ class PPO(Algorithm):
             "ppo_loss was changed, and the compiled twin in ppo/kernels.py was not": not is_twin_of(
                 definition.ppo_loss
             ),
+            "few steps do not pay for compiling": self.config.compiled is None
+            and (few_steps_asked() or self._passes_of_run < WORTH_LOADING),
         }
         return next((reason for reason, holds in reasons.items() if holds), "")
 

@@ -19,9 +19,11 @@ def start(settings: str) -> tuple[dict[str, str], Callable[[bool], int]]:
     model = ludory.make_algorithm(
         "ppo", env="Hanabi2P-v0", **options, activation="relu", separate_value=True, device="cpu", seed=1
     )
+    # in the middle of a long run, which compiles what makes it faster
+    model.num_timesteps = 1_000_000
 
     def play(observe: bool) -> int:
-        model.learn(decisions)
+        model.learn(decisions, reset_num_timesteps=False)
         return decisions
 
     play(True)

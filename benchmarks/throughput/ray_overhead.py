@@ -19,6 +19,7 @@ import psutil
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.record import record
 from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.ppo.ppo import WORTH_LOADING
 from ludory.algorithms.running.threads import one_thread
 from ludory.benchmarks.harness.benchmark import Report, Result, benchmark
 from ludory.benchmarks.harness.terminal import Shown, table
@@ -69,6 +70,7 @@ def jobs_of(amount: float) -> dict[str, Job]:
         model = models.get(workers is None)
         if model is None:
             model = models[workers is None] = make_algorithm("ppo", "Hanabi2P-v0", num_envs=256, n_steps=64, seed=1)
+            model.num_timesteps = WORTH_LOADING  # the code of long runs
             if workers is not None:
                 model.sample_at(workers, 1)
         with one_thread():

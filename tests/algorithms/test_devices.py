@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -179,6 +180,13 @@ COMMAND = [
 ]
 
 
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 def by_torchrun(*options: str, command: list[str]) -> subprocess.Popen[str]:
     """A process of `torchrun` with these options, which runs `command`."""
     run = [sys.executable, "-m", "torch.distributed.run", *options, *command]
@@ -192,9 +200,7 @@ def test_processes_of_torchrun_learn_what_one_learns(machines: int, tmp_path: Pa
     if machines == 1:
         runs = [by_torchrun("--standalone", "--nproc-per-node", "2", command=command)]
     else:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         meet = ["--nnodes", "2", "--nproc-per-node", "1", "--master-addr", "127.0.0.1", "--master-port", str(port)]
         runs = [by_torchrun(*meet, "--node-rank", str(rank), command=command) for rank in range(machines)]
     said = [run.communicate(timeout=300)[0] for run in runs]
@@ -205,16 +211,30 @@ def test_processes_of_torchrun_learn_what_one_learns(machines: int, tmp_path: Pa
     assert_same(PPO.load(tmp_path / "two.ludory"), PPO.load(tmp_path / "one.ludory"))
 
 
-@pytest.mark.slow
-def test_a_command_that_does_not_fit_the_processes_of_torchrun_is_told(tmp_path: Path) -> None:
-    two = ["--standalone", "--nproc-per-node", "2"]
-    wrong = by_torchrun(*two, command=[*COMMAND, "--devices", "4", "--out", str(tmp_path / "x.ludory")])
-    one = by_torchrun(*two, command=["-m", "ludory", "--version"])
-    unknown = by_torchrun(*two, command=["-m", "ludory", "trian"])
-    said = wrong.communicate(timeout=300)[0]
+def test_a_command_that_does_not_fit_the_processes_of_torchrun_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def as_first_of_two(*words: str) -> tuple[int, str]:
+        """Exit code and words of a command, as in the first of two processes of `torchrun`; the other one only meets it."""
+        port = free_port()
+        here = {"TORCHELASTIC_RUN_ID": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "RANK": "0"}
+        for name, value in {**here, "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}.items():
+            monkeypatch.setenv(name, value)
+        other = threading.Thread(target=torch.distributed.TCPStore, args=("127.0.0.1", port, 2, False))
+        other.start()
+        try:
+            code = main([*words])
+        except SystemExit as left:
+            code = int(left.code or 0)
+        other.join()
+        return code, "".join(capsys.readouterr())
+
+    code, said = as_first_of_two(*COMMAND[2:], "--devices", "4", "--out", str(tmp_path / "x.ludory"))
+    assert code == 2
     assert "ludory: devices=4: torchrun started 2 processes; take devices=2" in said
     assert "the first one did all" not in said
-    assert "torchrun started 2 processes, and the first one did all" in one.communicate(timeout=300)[0]
-    assert (wrong.returncode, one.returncode) == (1, 0)
+    code, said = as_first_of_two("--version")
+    assert code == 0
+    assert "torchrun started 2 processes, and the first one did all" in said
     # who mistyped is told so, and nothing else
-    assert "the first one did all" not in unknown.communicate(timeout=300)[0]
+    assert "the first one did all" not in as_first_of_two("trian")[1]

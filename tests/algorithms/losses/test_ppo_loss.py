@@ -122,6 +122,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_editing_the_definition_changes_what_is_learnt_on_both_paths(edit, tmp_path, monkeypatch):
     options = {"learning_rate": 0.05, "ent_coef": 0.1}
+    monkeypatch.setattr("ludory.algorithms.ppo.ppo.WORTH_LOADING", 0)
     before = [weights(**options, compiled=path) for path in (None, False)]
     monkeypatch.setattr("ludory.algorithms.ppo.loss.ppo_loss", edited(tmp_path, edit))
     after = [weights(**options, compiled=path) for path in (None, False)]
@@ -133,7 +134,7 @@ def test_editing_the_definition_changes_what_is_learnt_on_both_paths(edit, tmp_p
 @pytest.mark.slow
 @pytest.mark.optimised
 def test_comments_and_docstrings_of_the_definition_leave_the_twin_running(tmp_path, monkeypatch):
-    plain = weights()
+    plain = weights(compiled=True)
     words = edited(
         tmp_path,
         ("Clipped policy gradient,", "A clipped policy gradient,"),

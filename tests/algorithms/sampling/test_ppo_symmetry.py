@@ -97,7 +97,7 @@ def test_training_under_symmetries_is_the_same_on_both_paths_and_when_resumed(tm
         {"hidden": (16,), "symmetry_augmentation": True},
     )
     ran = [PPO("mlp", game, **QUICK, **options, compiled=path).learn(1680) for path in (True, False)]
-    half = PPO("mlp", game, **QUICK, **options).learn(840)
+    half = PPO("mlp", game, **QUICK, **options, compiled=True).learn(840)
     half.save(tmp_path / "half.ludory")
     ran.append(PPO.load(tmp_path / "half.ludory").learn(1680 - half.num_timesteps, reset_num_timesteps=False))
     without = PPO("mlp", game, **QUICK, hidden=(16,)).learn(1680)

@@ -36,15 +36,21 @@ def ray_workers(two_nodes: TwoNodes) -> RayWorkers:
     return two_nodes.workers
 
 
+@pytest.fixture(scope="session")
+def two_processes() -> Iterator[Workers]:
+    """Two processes for all tests, which import PyTorch once."""
+    with PlacedOn(jobs=2).open() as processes:
+        assert processes is not None
+        yield processes
+
+
 @pytest.fixture(params=["in process", "processes", "ray"])
-def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
+def workers(request: pytest.FixtureRequest) -> Workers:
     """Workers of each kind."""
-    if request.param == "processes":
-        with PlacedOn(jobs=2).open() as processes:
-            assert processes is not None
-            yield processes
-    else:
-        yield InProcess() if request.param == "in process" else request.getfixturevalue("ray_workers")
+    if request.param == "in process":
+        return InProcess()
+    found: Workers = request.getfixturevalue("two_processes" if request.param == "processes" else "ray_workers")
+    return found
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
