@@ -192,9 +192,11 @@ class FactNames(NamedTuple):
     def _number(self, word: object) -> int:
         if word is None:
             return -1
-        if word not in self.names:
-            raise PluginError(f"a public fact is {word!r}; must be one of {', '.join(map(repr, self.names))}")
-        return self.names.index(word)
+        try:
+            return self.names.index(word)
+        except ValueError:
+            said = f"a public fact is {word!r}; must be one of {', '.join(map(repr, self.names))}"
+            raise PluginError(said) from None
 
 
 @_names_nearest

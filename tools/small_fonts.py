@@ -66,7 +66,9 @@ KEPT = {
 def main(folder: Path) -> None:
     """Write the three fonts."""
     # outlines are drawn as they are, without hints and ligatures
-    options = subset.Options(hinting=False, notdef_outline=True, glyph_names=False, drop_tables=["FFTM", "GSUB", "MATH"])
+    options = subset.Options(
+        hinting=False, notdef_outline=True, glyph_names=False, drop_tables=["FFTM", "GSUB", "MATH"]
+    )
     for file in sorted(FOLDER.glob("*.ttf")):
         font = subset.load_font(str(folder / file.name), options)
         chosen = subset.Subsetter(options)

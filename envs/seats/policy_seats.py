@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ludory.envs.engine.protocol import Array, Engine
+from ludory.envs.engine.protocol import Array, Engine, NextTurn
 from ludory.envs.facts import GameFacts
 from ludory.envs.game import Game
 from ludory.errors import OptionError
@@ -249,6 +249,14 @@ class PolicySeats:
         self._early[:] = 0
         return rewards
 
+    def turn(self, actions: Array) -> tuple[Array, NextTurn]:
+        """As `play` in all games: the rewards, live where there are no players, and masks and observations of the next decisions."""
+        if self._table is None and self._listener is None:
+            turn = self.engine.play(actions)
+            return self.engine.state.rewards, turn
+        rewards = self.play(actions)
+        return rewards, NextTurn(self.legal(), self.observe())
+
     def _at_table(self, actions: Array, others: Array | int) -> Array:
         """Actions in the form of the engine; in simultaneous games (n, P, H), with `others` for the seats of players."""
         if not self.facts.simultaneous:
@@ -270,6 +278,14 @@ class PolicySeats:
             out = ~self.engine.alive[:, self.own] & settled
             return terminated | out, truncated & ~out
         return terminated, truncated
+
+    def ended(self) -> tuple[bool, bool]:
+        """`ends` of the first game."""
+        if self.own is None or not self.game.seats_leave:
+            state = self.engine.state
+            return bool(state.terminated[0]), bool(state.truncated[0])
+        terminated, truncated = self.ends()
+        return bool(terminated[0]), bool(truncated[0])
 
     def observe(self, rows: Array | None = None) -> Array:
         """What the policy sees, (N, *shape): the observation of its seat, or of the seat to move."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from copy import deepcopy
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
@@ -117,7 +117,7 @@ def mask_space(length: int) -> Box:
     return Box(0, 1, (length,), np.int8)
 
 
-def action_row(facts: GameFacts, action: object) -> NDArray[Any]:
+def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
     """An action as (1,) for one head, (1, H) for several, float32 (1, D) for continuous actions. The engine checks whether it is legal.
 
     Raises:
@@ -129,12 +129,12 @@ def action_row(facts: GameFacts, action: object) -> NDArray[Any]:
         if numbers.shape != (facts.action_size,) or numbers.dtype.kind not in "fiu":
             raise IllegalActionError(f"{facts.name}: action must be {facts.action_size} numbers, got {action!r}")
         return numbers.astype(np.float32)[None]
-    heads, given = len(facts.heads), cast("Any", action)
+    heads = len(facts.heads)
     try:
         if heads == 1:  # an array or tensor of one integer is that integer
-            only = given[0] if getattr(given, "shape", None) == (1,) else given
+            only = action[0] if getattr(action, "shape", None) == (1,) else action
             return np.array([operator.index(only)], np.int64)
-        chosen = np.array([[operator.index(value) for value in given]], np.int64)
+        chosen = np.array([[operator.index(value) for value in action]], np.int64)
     except (TypeError, OverflowError):
         chosen = np.empty(0, np.int64)
     if chosen.shape != (1, heads):
@@ -175,23 +175,21 @@ def public_facts(game: Game, state: State, row: int, seat: int | None = None) ->
     told = dict(game.look.info(state, row))
     if seat is not None:
         told |= game.look.seat_info(state, row, seat)
+    # this runs in every step: most facts are plain numbers, and most words are not there most of the time
     for key, names in game.look.fact_names.items():
-        told[key] = names.numbers(told.get(key))
-    # most facts are plain numbers, and this runs in every step
+        word = told.get(key)
+        told[key] = -1 if word is None and names.length is None else names.numbers(word)
     for key in [key for key, value in told.items() if type(value) not in _PLAIN]:
         value = told[key]
-        if isinstance(value, list | tuple):
-            value = told[key] = np.asarray(value)
-        if not _is_number(value):
+        if isinstance(value, _LISTS):
+            value = told[key] = np.array(value)
+        if not (value.dtype.kind in "biuf" if isinstance(value, _ARRAYS) else isinstance(value, _NUMBERS)):
             del told[key]
     return told
 
 
+_LISTS, _ARRAYS, _NUMBERS = (list, tuple), (np.ndarray, np.generic), (int, float)
 _PLAIN = frozenset((bool, int, float))
-
-
-def _is_number(value: Any) -> bool:
-    return value.dtype.kind in "biuf" if isinstance(value, np.ndarray | np.generic) else isinstance(value, int | float)
 
 
 def warn_of_illegal(game: Game, message: str) -> None:

@@ -83,7 +83,7 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
         self.seats, self.others = seats, others
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._returns, self._no_returns = np.zeros((2, 1, game.facts.players), np.float32)
-        self._seeded, self._over, self.illegal_words = False, True, ""
+        self._seeded, self._over, self.illegal_words, self._at_once = False, True, "", game.facts.simultaneous
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -101,7 +101,7 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
         self._returns[:] = 0
         if self.render_mode == "human":
             self.render()
-        return self._policy_seats.observe()[0], self._info()
+        return self._policy_seats.observe()[0], self._info(self._mask())
 
     def step(self, action: ArrayLike) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Play one action; returns observation, the reward of the policy's seat, terminated, truncated and info.
@@ -112,39 +112,31 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
         """
         if self._over:
             raise NotResetError(f"{self.facts.name}: no game is running; call env.reset() first")
-        chosen = common.action_row(self.facts, action)
+        chosen, seats = common.action_row(self.facts, action), self._policy_seats
         try:
-            rewards = self._policy_seats.play(chosen)
+            rewards, (masks, seen) = seats.turn(chosen)
         except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
-            rewards, self.illegal_words = self._policy_seats.forfeit(self._returns), str(error)
+            rewards, self.illegal_words = seats.forfeit(self._returns), str(error)
             common.warn_of_illegal(self.game, self.illegal_words)
+            masks, seen = seats.legal(), seats.observe()
         self._returns += rewards
-        ends = self._policy_seats.ends()
-        terminated, truncated = bool(self.illegal_words) or bool(ends[0][0]), bool(ends[1][0])
+        terminated, truncated = seats.ended()
+        terminated = terminated or bool(self.illegal_words)
         self._over = terminated or truncated
         if self.render_mode == "human":
             self.render()
-        return (
-            self._policy_seats.observe()[0],
-            float(rewards[0, self._policy_seats.reward_seat]),
-            terminated,
-            truncated,
-            self._info(),
-        )
+        return seen[0], float(rewards[0, seats.reward_seat]), terminated, truncated, self._info(masks[0])
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, mask: Array) -> dict[str, Any]:
         return {
-            "action_mask": self._mask().view(np.int8),
-            "player": -1 if self._over else self._to_move(),
+            "action_mask": np.ones(len(mask), np.int8) if self._over else mask.view(np.int8),
+            "player": -1 if self._over else 0 if self._at_once else int(self.engine.state.to_move[0]),
             **common.public_facts(self.game, self.engine.state, 0, self._policy_seats.own),
             "returns": (self._returns if self._over else self._no_returns)[0].copy(),
             "illegal_action": bool(self.illegal_words),
         }
-
-    def _to_move(self) -> int:
-        return 0 if self.facts.simultaneous else int(self.engine.state.to_move[0])
 
     def _mask(self) -> Array:
         return np.ones(self.facts.num_actions, bool) if self._over else self._policy_seats.legal()[0]
