@@ -51,7 +51,8 @@ def test_an_agent_reaches_the_scores_of_its_card(agent):
     game = make_game(card.game, **RECIPES[agent].scored_in)  # without the observation of the training
     assert tuple(score.rival for score in (card.score, *card.more_scores)) == RECIPES[agent].rivals
     for score in (card.score, *card.more_scores):
-        found = score_with(agent, score.rival, game, SLOW.get(score.rival, QUICK), seed=77)
+        games = 40 if score.rival.startswith("arena/") else SLOW.get(score.rival, QUICK)
+        found = score_with(agent, score.rival, game, games, seed=77)
         assert found["against"] == score.against
         assert abs(found["mean"] - score.mean) <= 4 * hypot(found["stderr"], score.stderr)
 
