@@ -90,7 +90,7 @@ def open_page(chromium: Any) -> Iterator[Callable[[], Any]]:
         context = chromium.new_context(viewport={"width": 1280, "height": 900}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(90_000)  # kernels may have to be compiled first
+        page.set_default_timeout(300_000)  # kernels may have to be compiled first
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", complain)
         return page
