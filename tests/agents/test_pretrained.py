@@ -54,7 +54,8 @@ def test_an_agent_reaches_the_scores_of_its_card(agent):
         games = 40 if score.rival.startswith("arena/") else SLOW.get(score.rival, QUICK)
         found = score_with(agent, score.rival, game, games, seed=77)
         assert found["against"] == score.against
-        assert abs(found["mean"] - score.mean) <= 4 * hypot(found["stderr"], score.stderr)
+        error = max(found["stderr"], 1 / games)  # who never loses in n games may lose one in n
+        assert abs(found["mean"] - score.mean) <= 4 * hypot(error, score.stderr)
 
 
 @pytest.mark.slow
