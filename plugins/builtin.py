@@ -156,6 +156,7 @@ AGENTS = (
     _pretrained("hanabi/ppo_long", "Hanabi for 2: hanabi/ppo after more training", _HANABI_GAMES),
     _pretrained("hanabi3/ppo", "Hanabi for 3: a network trained by PPO", _HANABI_GAMES),
     _pretrained("hanabi4/ppo", "Hanabi for 4: a network trained by PPO", _HANABI_GAMES),
+    _pretrained("hanabi5/ppo", "Hanabi for 5: a network trained by PPO", _HANABI_GAMES),
     _pretrained("hanabi_tiny/ppo", "tiny Hanabi for 2: a network trained by PPO", _HANABI_GAMES),
     Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
