@@ -117,7 +117,7 @@ def mask_space(length: int) -> Box:
     return Box(0, 1, (length,), np.int8)
 
 
-def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
+def action_row(facts: GameFacts, action: object) -> NDArray[Any]:
     """An action as (1,) for one head, (1, H) for several, float32 (1, D) for continuous actions. The engine checks whether it is legal.
 
     Raises:
@@ -130,11 +130,12 @@ def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
             raise IllegalActionError(f"{facts.name}: action must be {facts.action_size} numbers, got {action!r}")
         return numbers.astype(np.float32)[None]
     heads = len(facts.heads)
+    given: Any = action
     try:
         if heads == 1:  # an array or tensor of one integer is that integer
-            only = action[0] if getattr(action, "shape", None) == (1,) else action
+            only = given[0] if getattr(given, "shape", None) == (1,) else given
             return np.array([operator.index(only)], np.int64)
-        chosen = np.array([[operator.index(value) for value in action]], np.int64)
+        chosen = np.array([[operator.index(value) for value in given]], np.int64)
     except (TypeError, OverflowError):
         chosen = np.empty(0, np.int64)
     if chosen.shape != (1, heads):
