@@ -129,7 +129,7 @@ class GameFacts:
         """Named segments of the flat observation."""
         return self.observation.segments
 
-    @property
+    @cached_property
     def simultaneous(self) -> bool:
         """True if all seats move at once."""
         return self.turns == "simultaneous"

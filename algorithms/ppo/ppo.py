@@ -39,7 +39,7 @@ LOG = logging.getLogger("ludory.ppo")
 WORTH_COMPILING = 1_000_000
 """Decisions that a run learns from, each as often as it does, from which on the compiled loss saves what compiling it takes, some 5 s."""
 WORTH_LOADING = 50_000
-"""And from which on the compiled twin saves the second in which it is loaded; on a new machine it is compiled for 25 s."""
+"""Such decisions from which on the compiled twin saves the time in which it is loaded, about half a second; a new machine compiles it for 20 s."""
 
 
 class PPO(Algorithm):

@@ -19,7 +19,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class LightAdam(Adam):
-    """Adam without PyTorch's compiler, which takes two seconds and 100 MB.
+    """`torch.optim.Adam`, with its arguments and numbers, but without PyTorch's compiler, which takes two seconds to import.
 
     PyTorch forbids its compiler to look into these methods, and imports it to tell it so.
     """
@@ -37,7 +37,7 @@ class LightAdam(Adam):
 
 
 class LightAdamW(LightAdam, AdamW):
-    """AdamW likewise."""
+    """`torch.optim.AdamW` likewise."""
 
 
 def make_adam(parameters: Iterable[Tensor], learning_rate: float, captured: bool = False) -> Adam:

@@ -17,6 +17,7 @@ from ludory.agents import Agent, make_agent
 from ludory.agents.language.generators import Generation, Sampling
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.small_model import make_small_model
+from ludory.algorithms import LightAdamW
 from ludory.algorithms.text_ppo.batch import TokenBatch
 from ludory.algorithms.text_ppo.rollout import collect
 from ludory.envs import TextEnv, on_host
@@ -214,7 +215,7 @@ def learn_form(
     """Train `model` in place on replies of both prompt modes; returns the mean loss of the last 20 steps."""
     rows = [row for mode in prompt_modes for row in form_rows(model, text, episodes, mode, seed)]
     table, pad = table_of(SFTConfig()), model.tokenizer.pad_token_id or 0
-    optimizer = torch.optim.AdamW(model.model.parameters(), lr=learning_rate, betas=(0.9, 0.95), weight_decay=0.01)
+    optimizer = LightAdamW(model.model.parameters(), lr=learning_rate, betas=(0.9, 0.95), weight_decay=0.01)
     draw, losses = np.random.default_rng(seed), []
     model.model.train()
     for step in range(steps):

@@ -217,7 +217,7 @@ class KernelEngine(EngineBase):
 
     def play(self, actions: ArrayLike, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
         """Step, and return masks and observations of the seats to move; see `Engine.play`."""
-        if self._simultaneous:  # every seat sees: nothing to gain from doing a game at a time
+        if self.facts.simultaneous:  # every seat sees: nothing to gain from doing a game at a time
             return super().play(actions, packed, out)
         spec, count = self.facts.observation, self.num_games
         if packed:
@@ -259,12 +259,8 @@ class KernelEngine(EngineBase):
         return chosen
 
     @cached_property
-    def _simultaneous(self) -> bool:
-        return self.facts.simultaneous
-
-    @cached_property
     def _one_head(self) -> bool:
-        return len(self.facts.heads) == 1 and not self._simultaneous
+        return len(self.facts.heads) == 1 and not self.facts.simultaneous
 
     @cached_property
     def _offsets(self) -> NDArray[np.int64]:
@@ -272,7 +268,7 @@ class KernelEngine(EngineBase):
 
     def legal(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Legal masks; see `Engine.legal`."""
-        masks: NDArray[np.bool_] = self._masks if self._simultaneous else self._masks[:, 0]
+        masks: NDArray[np.bool_] = self._masks if self.facts.simultaneous else self._masks[:, 0]
         return masks.copy() if out is None else checks.filled(out, masks)
 
     def observe(
@@ -283,7 +279,7 @@ class KernelEngine(EngineBase):
         out: Array | None = None,
     ) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
-        if seat is None and rows is None and self._ready and not self._simultaneous:  # as views of one game ask
+        if seat is None and rows is None and self._ready and not self.facts.simultaneous:  # as views of one game ask
             return self._observe(self._movers, self._all, packed, out)
         return self._of_seats(self._observe, seat, rows, packed, out)
 

@@ -59,7 +59,7 @@ class GuardedField:
 
     def _check(self, index: Index, verb: str) -> None:
         places = index if isinstance(index, tuple) else (index,)
-        # a check plays mostly here: numbers in their places need no further look
+        # most of the time of `check_game`: whole numbers within bounds need no further look
         for place, size in zip(places, self._array.shape, strict=False):
             if type(place) not in _NUMBERS or not 0 <= place < size:  # type: ignore[operator]
                 return self._check_all(places, verb)
