@@ -111,8 +111,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_a_wheel_holds_the_whole_tree_and_nothing_else(wheel: list[str]) -> None:
-    # verifiers finds its taskset by the name of a module
-    assert {name for name in wheel if ".dist-info/" not in name} == {*sources(), "ludory_text.py"}
+    # verifiers finds its taskset by the name of a module; licences lie among the data of the wheel, once
+    expected = {*sources(), "ludory_text.py"} - {"ludory/frames/fonts/LICENSE.txt"}
+    assert {name for name in wheel if ".dist-info/" not in name} == expected
+    licences = {name.partition(".dist-info/licenses/")[2] for name in wheel} - {""}
+    assert licences == {"LICENSE", "src/ludory/frames/fonts/LICENSE.txt"}
 
 
 def test_a_wheel_brings_the_command(wheel: list[str]) -> None:
