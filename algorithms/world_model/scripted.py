@@ -55,12 +55,14 @@ def text_env(text: TextConfig, episodes: int, **options: Any) -> TextEnv:
     return TextEnv(text.env, episodes, **{**text.env_options(), **options})
 
 
-def new_model(text: TextConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4) -> LanguageModel:
-    """A small model with random weights and the words of the game, whose texts must be compact."""
+def new_model(
+    text: TextConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4, positions: int | None = None
+) -> LanguageModel:
+    """A small model with random weights and the words of the game, whose texts must be compact; see `make_small_model`."""
     env = text_env(text, 1)
     env.close()
     largest = max(LEAST_NUMBERS, env.preset.actions_per_episode)
-    return make_small_model("words", hidden, layers, heads, seed, game=env.game, largest=largest)
+    return make_small_model("words", hidden, layers, heads, seed, positions=positions, game=env.game, largest=largest)
 
 
 def replies_of(batch: TokenBatch) -> Iterator[Reply]:
