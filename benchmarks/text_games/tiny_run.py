@@ -44,6 +44,8 @@ ARMS = {"direct": "base", "control": "world_model", "spa": "world_model"}
 """Arms of PPO, with the form of their replies."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
+EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku4-v0": {"fewest_blanks": 1}}
+"""Options of games in which all arms are trained, while they are evaluated without them: a player that is never right learns nothing."""
 SAVE_EVERY = 5
 """Iterations between checkpoints of PPO."""
 SPARE_TOKENS = 30
@@ -110,8 +112,13 @@ class TinyConfig:
 
     @property
     def text(self) -> TextConfig:
-        """The game and its prompts."""
+        """The game of the evaluation and its prompts."""
         return TextConfig(env=self.env, options=self.options, preset="compact")
+
+    @property
+    def training_text(self) -> TextConfig:
+        """The game in which models are trained; see `EASIER`."""
+        return replace(self.text, options={**EASIER.get(self.env, {}), **self.options})
 
     def fast(self) -> TinyConfig:
         """All stages in less than three minutes; nothing is learnt that one could show."""
@@ -158,6 +165,7 @@ class TinyRun:
         self.config, self.seed, self.folder, self.note = config, seed, Path(folder), note
         # which arms run does not change the figures of the others
         sizes = {name: value for name, value in asdict(config).items() if name not in ("arms", "ablations")}
+        sizes["options"] = dict(config.training_text.options)
         self.stamp = config_hash(sizes, seed)
         # a changed preset of PPO makes only its parts anew
         self.ppo_stamp = config_hash({**sizes, "preset": PRESETS["tiny"]}, seed)
@@ -193,7 +201,7 @@ class TinyRun:
     def _form(self) -> dict[str, Any]:
         config = self.config
         model = new_model(config.text, self.seed)
-        loss = learn_form(model, config.text, steps=config.form_steps, seed=self.seed)
+        loss = learn_form(model, config.training_text, steps=config.form_steps, seed=self.seed)
         model.save(self.folder / "form")
         return {"loss": loss} | {mode: self._evaluated(model, mode) for mode in ("base", "world_model")}
 
@@ -208,7 +216,7 @@ class TinyRun:
             seed=self.seed,
             validation_share=0.1,
         )
-        counts = generate(self._model("form"), config.text, how, self.folder / "data").counts
+        counts = generate(self._model("form"), config.training_text, how, self.folder / "data").counts
         return {name: counts[name] for name in ("episodes", "turns", "success", "forms", "rows", "dropped")}
 
     def _sft(self, mask: str, epochs: int) -> dict[str, Any]:
@@ -240,7 +248,7 @@ class TinyRun:
         if kept is not None and place.is_dir():
             # figures and checkpoint are written one after the other, so both must be there to go on
             curve, before = kept["curve"], kept["spent_cpu_s"]
-            learner = TextPPO.load(place, env=text_env(config.text, 1).game)
+            learner = TextPPO.load(place, env=text_env(config.training_text, 1).game)
         else:
             shutil.rmtree(place, ignore_errors=True)  # of another configuration
             curve, before = {}, 0.0
@@ -268,7 +276,7 @@ class TinyRun:
         config = self.config
         return TextPPO(
             self._model(start),
-            text_env(config.text, 1).game,
+            text_env(config.training_text, 1).game,
             preset="tiny",
             prompt_mode=mode,
             groups=config.groups,
@@ -324,7 +332,7 @@ def training_rooms(config: TinyConfig) -> TrainingRooms:
         OptionError: the game has no rooms, or no texts of single words.
     """
     count = max(config.train_rooms, config.batches * config.groups)
-    env = text_env(config.text, count, seeds="ragen")
+    env = text_env(config.training_text, count, seeds="ragen")
     env.reset()
     states = codec_of(env.game).write(env.engine.state, range(count), 0, env.belief_style)
     env.close()

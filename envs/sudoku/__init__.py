@@ -42,6 +42,7 @@ def make_game(
     observation: Literal["planes", "codes", "given"] = "planes",
     split: str | None = None,
     rooms: int | None = None,
+    fewest_blanks: int | None = None,
 ) -> envs.Game:
     """Make a Sudoku.
 
@@ -60,6 +61,7 @@ def make_game(
         split: "train", "valid" or "test": puzzles of this split; None: of all.
         rooms: number of puzzles in the bank; None: 256, or 4096 of a split. Every game draws one of them, new names for its values
             and, without a split, a new order of its rows and columns.
+        fewest_blanks: puzzles have from so many blanks to `blanks`, each number as often; None: all have `blanks`.
 
     Raises:
         OptionError: a value is not allowed.
@@ -73,12 +75,14 @@ def make_game(
     envs.check_split(split)
     blanks = BLANKS[size] if blanks is None else blanks
     envs.check_range("blanks", blanks, 1, MOST_BLANKS[size] if unique else size * size - 1)
+    if fewest_blanks is not None:
+        envs.check_range("fewest_blanks", fewest_blanks, 1, blanks)
     limit = LIMITS[rewards] if max_steps is None else max_steps
     envs.check_range("max_steps", limit, 1, 1_000_000)
     count = rooms if rooms is not None else SPLIT_ROOMS if split else ROOMS
     envs.check_range("rooms", count, 1, 1_000_000)
     longest = limit * HARD_LIMIT if rewards == "ragen2" else limit
-    drawn = SudokuRooms(size, blanks, unique)
+    drawn = SudokuRooms(size, blanks, unique, fewest_blanks)
     return envs.Game(
         _facts(size, rewards, longest, observation),
         envs.Rules(

@@ -67,16 +67,16 @@ def blank_cells(state, i, puzzle, wanted, unique, order, used, stack, box, scrat
 
 @envs.batch_kernel
 def draw_puzzles(draws, puzzles, solutions, wanted, unique, box, order, used, stack, scratch):
-    """One puzzle per row of `draws`; a grid in which too few cells can be blanked is drawn again."""
+    """One puzzle with `wanted` blanks per row of `draws`; a grid in which too few cells can be blanked is drawn again."""
     size = box * box
     for k in range(len(puzzles)):
         blanks = -1
-        while blanks != wanted:
+        while blanks != wanted[k]:
             draw_grid(draws, k, solutions[k], box)
             for row in range(size):
                 for column in range(size):
                     puzzles[k, row, column] = solutions[k, row, column]
-            blanks = blank_cells(draws, k, puzzles[k], wanted, unique, order, used, stack, box, scratch)
+            blanks = blank_cells(draws, k, puzzles[k], int(wanted[k]), unique, order, used, stack, box, scratch)
 
 
 def relabelled(puzzle: NDArray[Any]) -> NDArray[np.uint8]:
@@ -100,6 +100,8 @@ class SudokuRooms:
     size: int
     blanks: int
     unique: bool
+    fewest: int | None = None
+    """Puzzles have any number of blanks from here to `blanks`, by their seed; None: all have `blanks`."""
 
     def draw(self, seeds: NDArray[np.int64], split: str | None = None) -> dict[str, NDArray[Any]]:
         """{"puzzle", "solution"}: int8 [n, N, N]. A seed stands for a sequence of puzzles; its first one in `split` is taken.
@@ -130,8 +132,14 @@ class SudokuRooms:
         solutions, scratch = np.zeros_like(puzzles), np.zeros((size, size), np.int8)
         order, used, stack = np.zeros(cells, np.int64), np.zeros((3, size), np.int64), np.zeros((cells, 2), np.int64)
         box = math.isqrt(size)
-        draw_puzzles(draws, puzzles, solutions, self.blanks, self.unique, box, order, used, stack, scratch)
+        draw_puzzles(draws, puzzles, solutions, self._wanted(seeds), self.unique, box, order, used, stack, scratch)
         return puzzles, solutions
+
+    def _wanted(self, seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,): blanks of the puzzle of each seed."""
+        fewest = self.blanks if self.fewest is None else self.fewest
+        draws = envs.hash_rows(seeds, 1).astype(np.uint64) % np.uint64(self.blanks - fewest + 1)
+        return fewest + draws.astype(np.int64)
 
     def hashes(self, options: Mapping[str, NDArray[Any]]) -> NDArray[np.uint64]:
         """(n,) `puzzle_hash` of each of `options["puzzle"]`."""
@@ -144,7 +152,8 @@ DRAWN = Path(__file__).with_name("drawn_puzzles.npz")
 
 def bank_key(rooms: SudokuRooms, count: int, split: str | None) -> str:
     """Name of a bank in `DRAWN`."""
-    return f"{rooms.size}_{rooms.blanks}_{rooms.unique}_{count}_{split}"
+    blanks = rooms.blanks if rooms.fewest is None else f"{rooms.fewest}-{rooms.blanks}"
+    return f"{rooms.size}_{blanks}_{rooms.unique}_{count}_{split}"
 
 
 def draw_bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.int8]:

@@ -175,6 +175,23 @@ def test_unique_puzzles_have_one_solution(size, blanks):
     assert ((drawn["puzzle"] == 0).sum(axis=(1, 2)) == blanks).all()
 
 
+def test_numbers_of_blanks_are_drawn_with_the_puzzles():
+    mixed, seeds = SudokuRooms(4, 6, unique=True, fewest=2), np.arange(200)
+    puzzles = mixed.draw(seeds)["puzzle"]
+    blanks = (puzzles == 0).sum(axis=(1, 2))
+    counts = np.bincount(blanks)
+    assert counts[:2].sum() == 0
+    assert counts[2:].min() > 20
+    assert len(counts) == 7
+    # of the seed alone: other seeds beside it, or a split, do not change it
+    np.testing.assert_array_equal(mixed.draw(seeds[50:60])["puzzle"], puzzles[50:60])
+    six = SudokuRooms(4, 6, unique=True).draw(seeds)["puzzle"]
+    np.testing.assert_array_equal(puzzles[blanks == 6], six[blanks == 6])
+    engine = make_engine(make_game(fewest_blanks=2), 64, seed=1)
+    engine.reset()
+    assert set(engine.state.blanks.tolist()) == {2, 3, 4, 5, 6}
+
+
 @pytest.mark.slow
 def test_nearly_all_easy_puzzles_are_unique_anyway():
     """94.8 percent of RAGEN 2's easy puzzles of 4 x 4 cells."""
@@ -255,6 +272,7 @@ def test_wrong_reset_options_are_named(options, message):
     [
         ({"size": 6}, "4 or 9"),
         ({"blanks": 16}, "blanks=16"),
+        ({"fewest_blanks": 7}, "fewest_blanks=7"),
         ({"rewards": "ragen"}, "'ragen2'"),
         ({"mask": "none"}, "'legal'"),
         ({"max_steps": 0}, "max_steps=0"),
