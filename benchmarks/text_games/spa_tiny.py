@@ -40,8 +40,8 @@ class SpaTinyOptions:
     """Id of a game with rooms and texts of single words, such as FrozenLakeFirm-v0 or Sudoku4-v0."""
     success_rate: float | None = None
     """Chance that a move on a lake goes where it was meant to, with --env FrozenLakeAny-v0."""
-    arms: tuple[str, ...] = tuple(ARMS)
-    """Which models PPO trains: "direct" without states, "control" with states but without fine-tuning, "spa" after fine-tuning."""
+    arms: tuple[str, ...] = ("direct", "control", "spa")
+    """Which models PPO trains: "direct" without states, "control" with states but without fine-tuning, "spa" after fine-tuning; "uncorrected" after fine-tuning on states as the model wrote them; "spa-grpo" and "spa-gae" with other advantages than leave-one-out."""
     ablations: tuple[str, ...] = ABLATIONS
     """Masks of fine-tuning to compare with the paper's."""
     form_steps: Count = 400
@@ -116,7 +116,8 @@ def _convention(config: TinyConfig) -> str:
 
 
 def _fine_tuned(config: TinyConfig) -> list[str]:
-    return [*(["sft"] if "spa" in config.arms else []), *(f"sft-{mask}" for mask in config.ablations)]
+    starts = {ARMS[arm].start for arm in config.arms}
+    return [*(name for name in ("sft", "sft-self") if name in starts), *(f"sft-{mask}" for mask in config.ablations)]
 
 
 def _mean(values: Iterable[float | None]) -> list[float | None]:

@@ -40,8 +40,27 @@ from ludory.limits import PositiveFloat, PositiveInt, check_limits
 from ludory.plugins import games
 from ludory.reading import read_json
 
-ARMS = {"direct": "base", "control": "world_model", "spa": "world_model"}
-"""Arms of PPO, with the form of their replies."""
+
+class Arm(NamedTuple):
+    """From where and how a model learns by PPO."""
+
+    start: str = "form"
+    """Part whose model it starts from."""
+    mode: str = "world_model"
+    """Form of its replies; "base" has no states."""
+    advantage: str = "rloo"
+    """As `TextPPOConfig.advantage`."""
+
+
+ARMS = {
+    "direct": Arm(mode="base"),
+    "control": Arm(),
+    "spa": Arm("sft"),
+    "uncorrected": Arm("sft-self"),
+    "spa-grpo": Arm("sft", advantage="grpo"),
+    "spa-gae": Arm("sft", advantage="gae"),
+}
+"""Arms of PPO."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
 EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku4-v0": {"fewest_blanks": 1}}
@@ -176,8 +195,12 @@ class TinyRun:
         needed("transformers").utils.logging.disable_progress_bar()
         found: dict[str, Any] = {"seed": self.seed, "form": self._part("form", self._form)}
         found["data"] = self._part("data", self._data)
-        if "spa" in self.config.arms:
+        starts = {ARMS[arm].start for arm in self.config.arms}
+        if "sft" in starts:
             found["sft"] = self._part("sft", lambda: self._sft("think_answer", self.config.epochs))
+        if "sft-self" in starts:
+            found["data-self"] = self._part("data-self", lambda: self._data("self"))
+            found["sft-self"] = self._part("sft-self", lambda: self._sft("think_answer", self.config.epochs, "self"))
         for mask in self.config.ablations:
             found[f"sft-{mask}"] = self._part(f"sft-{mask}", partial(self._sft, mask, self.config.ablation_epochs))
         for arm in self.config.arms:
@@ -205,7 +228,7 @@ class TinyRun:
         model.save(self.folder / "form")
         return {"loss": loss} | {mode: self._evaluated(model, mode) for mode in ("base", "world_model")}
 
-    def _data(self) -> dict[str, Any]:
+    def _data(self, belief: str = "true") -> dict[str, Any]:
         config = self.config
         how = GenerateConfig(
             batches=config.batches,
@@ -215,11 +238,15 @@ class TinyRun:
             seeds="ragen",
             seed=self.seed,
             validation_share=0.1,
+            belief=belief,
         )
-        counts = generate(self._model("form"), config.training_text, how, self.folder / "data").counts
+        counts = generate(self._model("form"), config.training_text, how, self._data_folder(belief)).counts
         return {name: counts[name] for name in ("episodes", "turns", "success", "forms", "rows", "dropped")}
 
-    def _sft(self, mask: str, epochs: int) -> dict[str, Any]:
+    def _data_folder(self, belief: str) -> Path:
+        return self.folder / ("data" if belief == "true" else f"data-{belief}")
+
+    def _sft(self, mask: str, epochs: int, belief: str = "true") -> dict[str, Any]:
         config, model = self.config, self._model("form")
         how = SFTConfig(
             mask=mask,
@@ -229,9 +256,11 @@ class TinyRun:
             seed=self.seed,
             check_rooms=0,
         )
-        training = load_rows(self.folder / "data" / TRAIN, model, how)
-        validation = load_validation(self.folder / "data" / VALIDATION, model, how)
+        data = self._data_folder(belief)
+        training = load_rows(data / TRAIN, model, how)
+        validation = load_validation(data / VALIDATION, model, how)
         name = "sft" if mask == "think_answer" else f"sft-{mask}"
+        name = name if belief == "true" else f"{name}-{belief}"
         history = fine_tune(model, training, validation[:512], how, self.folder / name, None, self.stamp)
         return {
             "mask": mask,
@@ -242,7 +271,7 @@ class TinyRun:
 
     def _ppo(self, arm: str) -> dict[str, Any]:
         """PPO from the fine-tuned model or from the form, evaluated now and then; goes on from its last checkpoint."""
-        config, mode = self.config, ARMS[arm]
+        config, mode = self.config, ARMS[arm].mode
         file, place = self.folder / f"ppo-{arm}.json", self.folder / f"ppo-{arm}"
         kept = _kept(file, self.ppo_stamp)
         if kept is not None and place.is_dir():
@@ -252,7 +281,7 @@ class TinyRun:
         else:
             shutil.rmtree(place, ignore_errors=True)  # of another configuration
             curve, before = {}, 0.0
-            learner = self._new_learner("sft" if arm == "spa" else "form", mode)
+            learner = self._new_learner(ARMS[arm])
         began = process_time()
 
         def spent() -> dict[str, float]:
@@ -272,13 +301,14 @@ class TinyRun:
             learner.learn(ahead * learner.config.episodes, reset_num_timesteps=False)
             learner.save(place)
 
-    def _new_learner(self, start: str, mode: str) -> TextPPO:
+    def _new_learner(self, arm: Arm) -> TextPPO:
         config = self.config
         return TextPPO(
-            self._model(start),
+            self._model(arm.start),
             text_env(config.training_text, 1).game,
             preset="tiny",
-            prompt_mode=mode,
+            prompt_mode=arm.mode,
+            advantage=arm.advantage,
             groups=config.groups,
             group_size=config.group_size,
             iterations=config.iterations,

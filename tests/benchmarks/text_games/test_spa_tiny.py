@@ -13,7 +13,7 @@ from ludory.benchmarks.text_games.spa_tiny import result_name, run
 from ludory.errors import OptionError
 
 pytest.importorskip("transformers")
-SIZES = "--seeds 1 --ablations states --arms direct spa --batches 1 --groups 4 --epochs 1 --iterations 1 --eval-every 1 --rooms 4"
+SIZES = "--seeds 1 --ablations states --batches 1 --groups 4 --epochs 1 --iterations 1 --eval-every 1 --rooms 4"
 
 
 @pytest.fixture
@@ -31,17 +31,31 @@ def small(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("game", "name", "certain", "budget"),
+    ("game", "name", "certain", "budget", "arms", "tuned"),
     [
-        ("FrozenLakeAny-v0 --success-rate 0.8", "spa-tiny-FrozenLakeAny-v0-success_rate-0.8", False, 10),
-        ("Sudoku4-v0", "spa-tiny-Sudoku4-v0", True, 25),
+        (
+            "FrozenLakeAny-v0 --success-rate 0.8",
+            "spa-tiny-FrozenLakeAny-v0-success_rate-0.8",
+            False,
+            10,
+            "direct spa",
+            {"sft"},
+        ),
+        (
+            "Sudoku4-v0",
+            "spa-tiny-Sudoku4-v0",
+            True,
+            25,
+            "direct spa uncorrected spa-grpo spa-gae",
+            {"sft", "sft-self"},
+        ),
     ],
 )
-def test_lakes_and_sudoku_run_as_sokoban_does(small, game, name, certain, budget, tmp_path, capsys):
-    assert run([*f"--env {game} {SIZES} --out".split(), str(tmp_path)]) == 0
+def test_lakes_and_sudoku_run_as_sokoban_does(small, game, name, certain, budget, arms, tuned, tmp_path, capsys):
+    assert run([*f"--env {game} --arms {arms} {SIZES} --out".split(), str(tmp_path)]) == 0
     report = json.loads((tmp_path / f"{name}.json").read_text())
-    assert set(report["arms"]) == {"direct", "spa"}
-    assert set(report["masks"]) == {"sft", "sft-states"}
+    assert set(report["arms"]) == set(arms.split())
+    assert set(report["masks"]) == {*tuned, "sft-states"}
     random, optimum = (report["anchors"][name]["pass@1"][0] for name in ("random", "optimum"))
     assert random < optimum
     assert (optimum == 1.0) == certain, "ice that slips can defeat anybody"
@@ -53,6 +67,13 @@ def test_lakes_and_sudoku_run_as_sokoban_does(small, game, name, certain, budget
 
 def test_the_result_of_sokoban_has_the_short_name():
     assert result_name(tiny.TinyConfig()) == "spa-tiny"
+
+
+def test_models_train_on_easier_puzzles_than_they_are_evaluated_on():
+    config = tiny.TinyConfig(env="Sudoku4-v0")
+    assert (config.training_text.options, config.text.options) == ({"fewest_blanks": 1}, {})
+    assert tiny.TinyConfig(env="Sudoku4-v0", options={"fewest_blanks": 6}).training_text.options == {"fewest_blanks": 6}
+    assert tiny.TinyConfig().training_text == tiny.TinyConfig().text
 
 
 def test_games_without_texts_of_words_are_refused():
