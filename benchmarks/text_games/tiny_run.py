@@ -63,7 +63,9 @@ ARMS = {
 """Arms of PPO."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
-EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku4-v0": {"fewest_blanks": 1}}
+TURNS: Mapping[str, Mapping[str, int]] = {"Sudoku4-v0": {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10}}
+"""Budgets of games in which a reply with many actions tells little about each: most placements change nothing."""
+EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku4-v0": {"fewest_blanks": 1, "blanks": 10}}
 """Options of games in which all arms are trained, while they are evaluated without them: a player that is never right learns nothing."""
 SAVE_EVERY = 5
 """Iterations between checkpoints of PPO."""
@@ -132,7 +134,7 @@ class TinyConfig:
     @property
     def text(self) -> TextConfig:
         """The game of the evaluation and its prompts."""
-        return TextConfig(env=self.env, options=self.options, preset="compact")
+        return TextConfig(env=self.env, options=self.options, preset="compact", **TURNS.get(self.env, {}))
 
     @property
     def training_text(self) -> TextConfig:
@@ -318,6 +320,7 @@ class TinyRun:
             collapse_every=0,
             device="cpu",
             seed=self.seed,
+            **TURNS.get(config.env, {}),
         )
 
     def _model(self, name: str) -> LanguageModel:

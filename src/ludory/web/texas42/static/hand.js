@@ -1,13 +1,12 @@
-// Two pips typed one after the other take a domino or put it back.
+// Two pips typed one after the other take a domino or put it back; any other key and a click forget the first one.
 "use strict";
 (() => {
-  let pip = "", pipTime = 0;
+  let pip = "";
   document.addEventListener("keydown", event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !/^[0-6]$/.test(event.key)) return;
-    const first = event.timeStamp - pipTime < 2000 ? pip : "";
-    pip = first ? "" : event.key;
-    pipTime = event.timeStamp;
-    const tile = first && document.querySelector(`#hand [data-pips="${[first, event.key].sort().reverse().join("")}"]`);
+    const typed = !event.ctrlKey && !event.metaKey && !event.altKey && /^[0-6]$/.test(event.key) ? event.key : "";
+    const tile = pip && typed && document.querySelector(`#hand [data-pips="${[pip, typed].sort().reverse().join("")}"]`);
+    pip = pip ? "" : typed;
     if (tile) tile.click();
   });
+  document.addEventListener("pointerdown", () => { pip = ""; });
 })();
