@@ -228,12 +228,12 @@ def choose(logits: Tensor, draws: Tensor, sampling: Sampling) -> tuple[Tensor, T
 class ReplyEnd:
     """Called with the ids of a reply so far: "end" after an end token, "stop" once a stop text is complete, else None.
 
-    Only tokens that contain the last character of a stop text cause text to be looked at.
+    Only tokens that may end a stop text cause text to be looked at: those that contain it or begin with an end of it.
     """
 
     def __init__(self, model: LanguageModel, stop: Sequence[str]) -> None:
         self._ends, self._decode, self._stop = model.ends, model.decode, tuple(stop)
-        self._last = {text[-1] for text in stop}
+        self._tails = tuple({text[start:] for text in stop for start in range(len(text))})
         self._longest = max(map(len, stop), default=0)
         self._suspects: dict[int, bool] = {}
 
@@ -244,12 +244,19 @@ class ReplyEnd:
             return "end"
         suspect = self._suspects.get(id)
         if suspect is None:
-            suspect = self._suspects[id] = any(character in self._last for character in self._decode([id]))
+            suspect = self._suspects[id] = self._suspected(self._decode([id]))
         if not suspect:
             return None
         # a stop text lies within as many tokens as it has characters
         tail = self._decode(ids[-self._longest :])
         return "stop" if any(text in tail for text in self._stop) else None
+
+    def _suspected(self, text: str) -> bool:
+        # some tokenizers write a space between tokens, or one that a token alone does not show, or parts of characters
+        seen = (text, f" {text}")
+        return "\ufffd" in text or any(
+            one.startswith(self._tails) or any(stop in one for stop in self._stop) for one in seen
+        )
 
 
 def in_parts(

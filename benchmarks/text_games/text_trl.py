@@ -1,8 +1,8 @@
 """GRPO of `text-ppo` beside GRPO of TRL: the same small model, rooms, budget and core.
 
-For each seed a model learns the form of replies; both start from it, play whole conversations in the same numbered rooms, and take as many
-gradient steps over as many episodes with the same loss, in turn, on one thread. TRL plays through `TextRollouts`, with its own sampler.
-Both ends are evaluated by the same player on the same rooms.
+For each seed both start from the same model, which has learnt the form of replies or lies in a folder, play whole conversations in the
+same numbered rooms, and take as many gradient steps over as many episodes with the same loss, in turn, on one thread. TRL plays through
+`TextRollouts`, with its own sampler. Both ends are evaluated by the same player on the same rooms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from ludory.agents.language.adapters.trl import TextRollouts
 from ludory.agents.language.extras import needed
-from ludory.agents.language.model import LanguageModel
+from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.algorithms.world_model.config import EvalConfig, TextConfig
@@ -31,14 +31,15 @@ from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.charts.curves import line_chart
+from ludory.limits import PositiveFloat
 
 OURS, THEIRS = "text-ppo", "TRL"
 BAR = 1.5
 """Tokens learnt per CPU second, ours to theirs."""
-TURNS, FIRST_ROOM, PENALTY, RATE, CLIP, STEPS = 3, 10_000, 0.5, 5e-4, 0.2, 4
-"""Of a conversation; of training; of a reply of a wrong form; of learning; of the ratio; gradient steps of an iteration."""
-REPLY_TOKENS, COMPLETION_TOKENS, POSITIONS = 24, 200, 1024
-"""Most tokens of a reply; of a completion of TRL, a conversation without its first prompt; of the model, which TRL asks to have room left."""
+FIRST_ROOM, PENALTY, CLIP, STEPS = 10_000, 0.5, 0.2, 4
+"""Of training; of a reply of a wrong form; of the ratio; gradient steps of an iteration."""
+PROMPT_TOKENS, POSITIONS = 64, 1024
+"""Most tokens of a later prompt of a conversation; of a new model, since TRL asks for room for a whole completion after every turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,17 @@ class TextTrlOptions:
     env: str = "FrozenLakeFirm-v0"
     """Id of a game with rooms and texts of single words, such as Sokoban-v0."""
     seeds: tuple[Natural, ...] = (1, 2, 3)
-    """Of the weights, the play and the evaluation; a run of both learners each."""
+    """Of new weights, the play and the evaluation; a run of both learners each."""
+    start: Path | None = None
+    """Folder of the model that both start from, such as `seed1/sft` of `ludory bench spa-tiny`; default: a new one that learns the form."""
+    mode: str = "base"
+    """What a reply must contain: "base", or "world_model" for states, too."""
+    turns: Count = 3
+    """Of a conversation."""
+    reply_tokens: Count = 24
+    """Most tokens of a reply; TRL, which has a limit for the whole conversation only, gets `turns` times so many and prompts of 64."""
+    learning_rate: PositiveFloat = 5e-4
+    """Of both."""
     iterations: Count = 40
     """Of both learners."""
     groups: Count = 16
@@ -84,17 +95,21 @@ Run = Callable[[LanguageModel, TextTrlOptions, int], list[Iteration]]
 @benchmark("text-trl")
 def run(options: TextTrlOptions) -> Result:
     """Both learners of all seeds."""
-    text = TextConfig(env=options.env, preset="compact", history="full", turns=TURNS, format_penalty=PENALTY)
+    text = TextConfig(env=options.env, preset="compact", history="full", turns=options.turns, format_penalty=PENALTY)
     with one_thread():
         runs = [_seed(options, text, seed) for seed in options.seeds]
-    report = {"config": {**asdict(options), "out": str(options.out)}, "bar": BAR, "runs": runs, **_compared(runs)}
+    report = {
+        "config": {**asdict(options), "start": str(options.start or ""), "out": str(options.out)},
+        "bar": BAR,
+        "runs": runs,
+        **_compared(runs),
+    }
     return Result(options.out / "text-trl.json", report, shown, chart)
 
 
 def _seed(options: TextTrlOptions, text: TextConfig, seed: int) -> dict[str, Any]:
     needed("transformers").utils.logging.disable_progress_bar()
-    start = new_model(text, seed, positions=POSITIONS)
-    learn_form(start, text, prompt_modes=("base",), steps=options.form_steps, seed=seed)
+    start = _start(options, text, seed)
     found: dict[str, Any] = {"seed": seed, "start": _success(start, text, options, seed)}
     learners: Mapping[str, Run] = {OURS: ours, THEIRS: theirs}
     for name, learn in learners.items():
@@ -103,6 +118,14 @@ def _seed(options: TextTrlOptions, text: TextConfig, seed: int) -> dict[str, Any
         found[name] = {"iterations": [one._asdict() for one in iterations], "end": _success(model, text, options, seed)}
         print(f"seed {seed}, {name}: {_line(found[name])}", flush=True)
     return found
+
+
+def _start(options: TextTrlOptions, text: TextConfig, seed: int) -> LanguageModel:
+    if options.start is not None:
+        return load_language_model(options.start, device="cpu")
+    model = new_model(text, seed, positions=POSITIONS)
+    learn_form(model, text, prompt_modes=(options.mode,), steps=options.form_steps, seed=seed)
+    return model
 
 
 def _line(found: Mapping[str, Any]) -> str:
@@ -120,8 +143,8 @@ def _success(model: LanguageModel, text: TextConfig, options: TextTrlOptions, se
         rooms=options.rooms,
         samples=GROUP,
         k=(1,),
-        prompt_mode="base",
-        max_new_tokens=REPLY_TOKENS,
+        prompt_mode=options.mode,
+        max_new_tokens=options.reply_tokens,
         seeds="ragen",
         split=None,
         seed=seed,
@@ -138,27 +161,28 @@ def ours(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Itera
         model,
         options.env,
         env_preset="compact",
+        prompt_mode=options.mode,
         history="full",
-        turns=TURNS,
+        turns=options.turns,
         format_penalty=PENALTY,
         seeds="ragen",
         train_seed=FIRST_ROOM,
         train_rooms=options.train_rooms,
         groups=options.groups,
         group_size=GROUP,
-        max_new_tokens=REPLY_TOKENS,
+        max_new_tokens=options.reply_tokens,
         iterations=options.iterations,
         advantage="grpo",
         filter="none",
         epochs=1,
         minibatches=STEPS,
-        lr=RATE,
+        lr=options.learning_rate,
         weight_decay=0.0,
         clip=(CLIP, CLIP),
         dual_clip=None,
         entropy=0.0,
         kl=0.0,
-        tokens_at_once=8192,
+        tokens_at_once=2048,
         val_every=0,
         collapse_every=0,
         samples_every=0,
@@ -180,7 +204,13 @@ def theirs(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Ite
     """`GRPOTrainer`, with an iteration's episodes generated at once and learnt from in `STEPS` steps."""
     trl, episodes = needed("trl"), options.groups * GROUP
     rollouts = TextRollouts(
-        options.env, preset="compact", history="full", turns=TURNS, format_penalty=PENALTY, seeds="ragen"
+        options.env,
+        preset="compact",
+        prompt_mode=options.mode,
+        history="full",
+        turns=options.turns,
+        format_penalty=PENALTY,
+        seeds="ragen",
     )
     played: list[tuple[int, float, float]] = []
 
@@ -196,9 +226,9 @@ def theirs(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Ite
             per_device_train_batch_size=episodes // STEPS,
             steps_per_generation=STEPS,
             num_generations=GROUP,
-            max_completion_length=COMPLETION_TOKENS,
+            max_completion_length=options.turns * options.reply_tokens + (options.turns - 1) * PROMPT_TOKENS,
             max_steps=STEPS * options.iterations,
-            learning_rate=RATE,
+            learning_rate=options.learning_rate,
             lr_scheduler_type="constant",
             epsilon=CLIP,
             beta=0.0,

@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -204,6 +205,28 @@ def test_a_stop_text_may_be_spread_over_tokens() -> None:
     ended = ReplyEnd(model, ("</answer>",))
     assert [ended(ids[: k + 1]) for k in range(len(ids))] == [None] * (len(ids) - 1) + ["stop"]
     assert ReplyEnd(model, ())(ids) is None
+
+
+@pytest.mark.parametrize("kind", ["words", "bytes"])
+def test_a_reply_ends_with_the_first_token_that_completes_a_stop_text(kind: str) -> None:
+    from ludory.agents.language.generators import ReplyEnd
+
+    model, rng = small(kind), np.random.default_rng(1)
+    text = model.decode(model.encode(STATE))
+    stops = ("</answer>", "X", text[3:6], "r>", "日")
+    ended = ReplyEnd(model, stops)
+    pieces = [model.encode(one) for one in (STATE, "<answer>", "</answer>")]
+    if kind == "bytes":
+        pieces += [model.encode("日"), model.encode("/answer"), model.encode(">")]
+    ends = 0
+    for _ in range(300):
+        ids = [id for place in rng.integers(len(pieces), size=6) for id in pieces[place][rng.integers(3) :][:5]]
+        written = [any(stop in model.decode(ids[: k + 1]) for stop in stops) for k in range(len(ids))]
+        first = written.index(True) if any(written) else len(ids)
+        ends += first < len(ids)
+        assert [ended(ids[: k + 1]) for k in range(first)] == [None] * first
+        assert first == len(ids) or ended(ids[: first + 1]) == "stop"
+    assert ends > 50
 
 
 def test_replies_stop_where_the_sequences_of_the_model_end() -> None:
