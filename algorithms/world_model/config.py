@@ -106,6 +106,8 @@ class GenerateConfig:
     """"keep": all replies with an executed answer; "strict": a thought before the answer, with one observation before one prediction."""
     dedup: bool = True
     """Keep one of equal pairs of prompt and reply."""
+    still: Annotated[float, Fraction] = 1.0
+    """Share that is kept of the turns after which the state is as before, which tell little about the actions."""
     min_chars: NonNegativeInt = 0
     """Fewest characters of a kept reply."""
     max_chars: PositiveInt | None = None

@@ -232,11 +232,15 @@ def write_rows(folder: Path, model: LanguageModel, config: GenerateConfig, shard
     dropped: Counter[str] = Counter()
     seen: set[tuple[str, str]] = set()
     kept = []
+    draws = np.random.default_rng(config.seed).random(turns.num_rows)
     for place in range(turns.num_rows):
         reason = why_dropped({name: table[name][place] for name in _JUDGED}, config)
         key = table["prompt"][place], table["reply_true"][place]
         if not reason and config.dedup and key in seen:
             reason = "duplicate"
+        unchanged = table["state_before"][place] == table["state_after"][place]
+        if not reason and unchanged and draws[place] >= config.still:
+            reason = "still"
         if reason:
             dropped[reason] += 1
         else:

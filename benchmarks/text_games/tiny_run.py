@@ -63,14 +63,24 @@ ARMS = {
 """Arms of PPO."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
-TURNS: Mapping[str, Mapping[str, int]] = {"Sudoku4-v0": {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10}}
-"""Budgets of games in which a reply with many actions tells little about each: most placements change nothing."""
-EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku4-v0": {"fewest_blanks": 3, "blanks": 11}}
+TURNS: Mapping[str, Mapping[str, int]] = {
+    "FrozenLake": {"actions_per_turn": 2},
+    "Sudoku": {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10},
+}
+"""Budgets by the beginning of a game's id. Few actions in a reply: the two states of a longer one tell little about each of them."""
+EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku": {"fewest_blanks": 3, "blanks": 11}}
 """Options of games in which all arms are trained, while they are evaluated without them: a player that is never right learns nothing."""
+STILL = {"Sudoku": 0.1}
+"""As `GenerateConfig.still`: nine of ten placements at random are refused."""
 SAVE_EVERY = 5
 """Iterations between checkpoints of PPO."""
 SPARE_TOKENS = 30
 """Of a reply, beside two states: eight tags, five moves, the end, and as many again for what a model writes too much."""
+
+
+def _of_game(table: Mapping[str, Any], env: str, default: Any) -> Any:
+    """What a table has for a game."""
+    return next((value for beginning, value in table.items() if env.startswith(beginning)), default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,12 +144,12 @@ class TinyConfig:
     @property
     def text(self) -> TextConfig:
         """The game of the evaluation and its prompts."""
-        return TextConfig(env=self.env, options=self.options, preset="compact", **TURNS.get(self.env, {}))
+        return TextConfig(env=self.env, options=self.options, preset="compact", **_of_game(TURNS, self.env, {}))
 
     @property
     def training_text(self) -> TextConfig:
         """The game in which models are trained; see `EASIER`."""
-        return replace(self.text, options={**EASIER.get(self.env, {}), **self.options})
+        return replace(self.text, options={**_of_game(EASIER, self.env, {}), **self.options})
 
     def fast(self) -> TinyConfig:
         """All stages in less than three minutes; nothing is learnt that one could show."""
@@ -241,6 +251,7 @@ class TinyRun:
             seed=self.seed,
             validation_share=0.1,
             belief=belief,
+            still=_of_game(STILL, config.env, 1.0),
         )
         counts = generate(self._model("form"), config.training_text, how, self._data_folder(belief)).counts
         return {name: counts[name] for name in ("episodes", "turns", "success", "forms", "rows", "dropped")}
@@ -320,7 +331,7 @@ class TinyRun:
             collapse_every=0,
             device="cpu",
             seed=self.seed,
-            **TURNS.get(config.env, {}),
+            **_of_game(TURNS, config.env, {}),
         )
 
     def _model(self, name: str) -> LanguageModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import suppress
 from dataclasses import replace
 
@@ -169,6 +170,24 @@ def test_filters(turn, options, reason):
         "reply_true": "<observation><prediction>",
     }
     assert why_dropped(fine | turn, GenerateConfig(**options)) == reason
+
+
+def test_turns_that_change_nothing_are_thinned_out(model, made, tmp_path):
+    def states(folder):
+        found = [columns(folder / name, "response")[0] for name in (files.TRAIN, files.VALIDATION)]
+        return [re.findall(r"<(?:observation|prediction)> (.*?) </", row) for part in found for row in part]
+
+    def still(folder):
+        return sum(before == after for before, after in states(folder))
+
+    few = generate(model, COMPACT, replace(SMALL, still=0.3), tmp_path / "few")
+    none = generate(model, COMPACT, replace(SMALL, still=0.0), tmp_path / "none")
+    assert still(made.folder) > 20
+    assert 0 < still(few.folder) < 0.6 * still(made.folder)
+    assert still(none.folder) == 0
+    moved = len(states(made.folder)) - still(made.folder)
+    assert len(states(few.folder)) - still(few.folder) == len(states(none.folder)) == moved
+    assert none.counts["dropped"]["still"] == still(made.folder)
 
 
 def test_the_split_is_by_room_alone():
