@@ -63,11 +63,8 @@ ARMS = {
 """Arms of PPO."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
-TURNS: Mapping[str, Mapping[str, int]] = {
-    "FrozenLake": {"actions_per_turn": 2},
-    "Sudoku": {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10},
-}
-"""Budgets by the beginning of a game's id. Few actions in a reply: the two states of a longer one tell little about each of them."""
+TURNS: Mapping[str, Mapping[str, int]] = {"Sudoku": {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10}}
+"""Budgets by the beginning of a game's id. One placement in a reply: the two states of a longer one tell little about each."""
 EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku": {"fewest_blanks": 3, "blanks": 11}}
 """Options of games in which all arms are trained, while they are evaluated without them: a player that is never right learns nothing."""
 STILL = {"Sudoku": 0.1}
