@@ -239,7 +239,7 @@ TABLES = (
     ResultsTable(
         "Text games and language models",
         "text games and language models | measured | goal | machine, date",
-        ("sokoban.json", "text-env.json", "sokoban-ppo.json", "spa-tiny*.json"),
+        ("sokoban.json", "text-env.json", "sokoban-ppo.json", "spa-tiny*.json", "text-trl.json"),
         TEXT_GAMES,
     ),
     ResultsTable(

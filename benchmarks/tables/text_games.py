@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ludory.benchmarks.text_games.spa_tiny import SOKOBAN, game_of
+from ludory.benchmarks.text_games.text_trl import OURS, THEIRS, with_error
 
 from . import Report, Rows, RowsOf
+
+LAKE = "FrozenLakeFirm-v0"
 
 
 def _sokoban_rows(report: Report) -> Rows:
@@ -40,7 +43,7 @@ def _spa_tiny_rows(report: Report) -> Rows:
                 "",
             )
     for point, one in report["difference"].items() if not one_seed else ():
-        goal = "10 points, each seed above 0" if report["config"]["env"] == SOKOBAN and point == "40" else ""
+        goal = "10 points, each seed above 0" if report["config"]["env"] in (SOKOBAN, LAKE) and point == "40" else ""
         each = ", ".join(f"{100 * value:+.1f}" for value in one["each"])
         yield (
             f"{game_of(report)}: `spa` minus `direct` after {point} iterations",
@@ -58,6 +61,17 @@ def _sokoban_ppo_rows(report: Report) -> Rows:
         yield f"{report['game']}: unseen rooms solved, %, {name}", _points(score["success"]), goal
 
 
+def _text_trl_rows(report: Report) -> Rows:
+    config, seeds = report["config"], len(report["runs"])
+    where = f"GRPO at {config['env']}, {config['iterations']} iterations, {seeds} {'seed' if seeds == 1 else 'seeds'}"
+    for name in (OURS, THEIRS):
+        rate = sum(report["tokens_per_cpu_second"][name]) / seeds
+        goal = f"{report['bar']:g} times TRL's" if name == OURS else ""
+        yield f"{where}: tokens learnt per CPU second, {name}", f"{rate:,.0f}", goal
+    for name in (OURS, THEIRS):
+        yield f"{where}: mean reward at equal tokens, {name}", with_error(report["reward_at_equal_tokens"][name]), ""
+
+
 def _points(pair: Sequence[float]) -> str:
     return f"{100 * pair[0]:.1f}" + (f" ± {100 * pair[1]:.1f}" if pair[1] else "")
 
@@ -67,4 +81,5 @@ TEXT_GAMES: RowsOf = {
     "text-env": _text_env_rows,
     "sokoban-ppo": _sokoban_ppo_rows,
     "spa-tiny": _spa_tiny_rows,
+    "text-trl": _text_trl_rows,
 }

@@ -31,7 +31,6 @@ from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.charts.curves import line_chart
-from ludory.limits import PositiveFloat
 
 OURS, THEIRS = "text-ppo", "TRL"
 BAR = 1.5
@@ -58,7 +57,7 @@ class TextTrlOptions:
     """Of a conversation."""
     reply_tokens: Count = 24
     """Most tokens of a reply; TRL, which has a limit for the whole conversation only, gets `turns` times so many and prompts of 64."""
-    learning_rate: PositiveFloat = 5e-4
+    learning_rate: float = 5e-4
     """Of both."""
     iterations: Count = 40
     """Of both learners."""
@@ -98,12 +97,9 @@ def run(options: TextTrlOptions) -> Result:
     text = TextConfig(env=options.env, preset="compact", history="full", turns=options.turns, format_penalty=PENALTY)
     with one_thread():
         runs = [_seed(options, text, seed) for seed in options.seeds]
-    report = {
-        "config": {**asdict(options), "start": str(options.start or ""), "out": str(options.out)},
-        "bar": BAR,
-        "runs": runs,
-        **_compared(runs),
-    }
+    # which of the models of a run, not where it lies
+    config = asdict(options) | {"start": "/".join(options.start.parts[-2:]) if options.start else "", "out": ""}
+    report = {"config": config, "bar": BAR, "runs": runs, **_compared(runs)}
     return Result(options.out / "text-trl.json", report, shown, chart)
 
 

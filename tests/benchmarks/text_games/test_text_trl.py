@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("transformers")
 
+from ludory.benchmarks.tables.text_games import TEXT_GAMES
 from ludory.benchmarks.text_games import text_trl
 from ludory.benchmarks.text_games.text_trl import OURS, THEIRS, curve, last_reward, run, with_error
 
@@ -48,4 +49,7 @@ def test_both_learn_from_as_many_episodes_of_the_same_model(tmp_path, capsys, mo
         report["tokens_per_cpu_second"][OURS][0] / report["tokens_per_cpu_second"][THEIRS][0]
     )
     assert "times TRL's" in capsys.readouterr().out
+    assert report["config"]["out"] == ""
+    rows = list(TEXT_GAMES["text-trl"](report))
+    assert [name.rpartition(", ")[2] for name, *_ in rows] == [OURS, THEIRS] * 2
     ElementTree.fromstring((tmp_path / "text-trl.svg").read_text())
