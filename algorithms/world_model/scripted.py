@@ -56,13 +56,13 @@ def text_env(text: TextConfig, episodes: int, **options: Any) -> TextEnv:
 
 
 def new_model(
-    text: TextConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4, positions: int | None = None
+    text: TextConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4, **options: Any
 ) -> LanguageModel:
-    """A small model with random weights and the words of the game, whose texts must be compact; see `make_small_model`."""
+    """A small model with random weights and the words of the game, whose texts must be compact; options: of `make_small_model`."""
     env = text_env(text, 1)
     env.close()
     largest = max(LEAST_NUMBERS, env.preset.actions_per_episode)
-    return make_small_model("words", hidden, layers, heads, seed, positions=positions, game=env.game, largest=largest)
+    return make_small_model("words", hidden, layers, heads, seed, game=env.game, largest=largest, **options)
 
 
 def replies_of(batch: TokenBatch) -> Iterator[Reply]:

@@ -37,20 +37,23 @@ BAR = 1.5
 """Tokens learnt per CPU second, ours to theirs."""
 FIRST_ROOM, PENALTY, CLIP, STEPS = 10_000, 0.5, 0.2, 4
 """Of training; of a reply of a wrong form; of the ratio; gradient steps of an iteration."""
-PROMPT_TOKENS, POSITIONS = 64, 1024
-"""Most tokens of a later prompt of a conversation; of a new model, since TRL asks for room for a whole completion after every turn."""
+PROMPT_TOKENS = 64
+"""Most tokens of a later prompt of a conversation."""
+NEW: Mapping[str, Any] = {"kind": "llama", "positions": 1024}
+"""Of new models. TRL asks for room for a whole completion after every turn, and pads prompts on the left: GPT-2's learned positions, of the
+small model elsewhere, would not be those that it sampled with, and it would unlearn. Rotary ones are relative."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextTrlOptions:
     """Options of `ludory bench text-trl`."""
 
-    env: str = "FrozenLakeFirm-v0"
-    """Id of a game with rooms and texts of single words, such as Sokoban-v0."""
+    env: str = "Sokoban-v0"
+    """Id of a game with rooms and texts of single words, such as FrozenLakeFirm-v0."""
     seeds: tuple[Natural, ...] = (1, 2, 3)
     """Of new weights, the play and the evaluation; a run of both learners each."""
     start: Path | None = None
-    """Folder of the model that both start from, such as `seed1/sft` of `ludory bench spa-tiny`; default: a new one that learns the form."""
+    """Folder of the model that both start from, such as `seed1/sft` of `ludory bench spa-tiny`; default: a new one that learns the form. Its positions have to be relative, or all prompts as long."""
     mode: str = "base"
     """What a reply must contain: "base", or "world_model" for states, too."""
     turns: Count = 3
@@ -119,7 +122,7 @@ def _seed(options: TextTrlOptions, text: TextConfig, seed: int) -> dict[str, Any
 def _start(options: TextTrlOptions, text: TextConfig, seed: int) -> LanguageModel:
     if options.start is not None:
         return load_language_model(options.start, device="cpu")
-    model = new_model(text, seed, positions=POSITIONS)
+    model = new_model(text, seed, **NEW)
     learn_form(model, text, prompt_modes=(options.mode,), steps=options.form_steps, seed=seed)
     return model
 

@@ -34,7 +34,7 @@ def test_errors_are_over_seeds():
 @pytest.mark.skipif(find_spec("trl") is None, reason='type: pip install "ludory[trl]"')
 def test_both_learn_from_as_many_episodes_of_the_same_model(tmp_path, capsys, monkeypatch):
     new_model = text_trl.new_model
-    monkeypatch.setattr(text_trl, "new_model", lambda text, seed, positions: new_model(text, seed, 32, 2, 2, positions))
+    monkeypatch.setattr(text_trl, "new_model", lambda text, seed, **new: new_model(text, seed, 32, 2, 2, **new))
     options = "--env Sokoban-v0 --seeds 1 --iterations 2 --groups 8 --form-steps 80 --rooms 4 --train-rooms 8 --out"
     assert run([*options.split(), str(tmp_path)]) == 0
     report = json.loads((tmp_path / "text-trl.json").read_text())
