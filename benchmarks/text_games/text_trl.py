@@ -60,7 +60,7 @@ class TextTrlOptions:
     """Of a conversation."""
     reply_tokens: Count = 24
     """Most tokens of a reply; TRL, which has a limit for the whole conversation only, gets `turns` times so many and prompts of 64."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 1e-4
     """Of both."""
     iterations: Count = 40
     """Of both learners."""
