@@ -80,7 +80,7 @@ GROUP = 8
 """Episodes of a room."""
 
 
-class Iteration(NamedTuple):
+class GrpoIteration(NamedTuple):
     """What a learner did in an iteration."""
 
     tokens: int
@@ -91,7 +91,7 @@ class Iteration(NamedTuple):
     """Of sampling and learning."""
 
 
-Run = Callable[[LanguageModel, TextTrlOptions, int], list[Iteration]]
+Run = Callable[[LanguageModel, TextTrlOptions, int], list[GrpoIteration]]
 
 
 @benchmark("text-trl")
@@ -154,7 +154,7 @@ def _success(model: LanguageModel, text: TextConfig, options: TextTrlOptions, se
     return [one["mean"], one["stderr"]]
 
 
-def ours(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Iteration]:
+def ours(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[GrpoIteration]:
     """`text-ppo` with the settings of TRL's defaults where the two have other ones."""
     learner = TextPPO(
         model,
@@ -195,11 +195,11 @@ def ours(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Itera
         learner.learn(learner.config.episodes, reset_num_timesteps=False)
         batch = learner.batch
         assert batch is not None
-        found.append(Iteration(int(batch.sampled.sum()), float(batch.scores.mean()), process_time() - began))
+        found.append(GrpoIteration(int(batch.sampled.sum()), float(batch.scores.mean()), process_time() - began))
     return found
 
 
-def theirs(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Iteration]:
+def theirs(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[GrpoIteration]:
     """`GRPOTrainer`, with an iteration's episodes generated at once and learnt from in `STEPS` steps."""
     trl, episodes = needed("trl"), options.groups * GROUP
     rollouts = TextRollouts(
@@ -255,7 +255,7 @@ def theirs(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Ite
     starts = [began for *_, began in played]
     # an iteration lasts from its first token to that of the next
     return [
-        Iteration(tokens, reward, after - began)
+        GrpoIteration(tokens, reward, after - began)
         for (tokens, reward, began), after in zip(played, [*starts[1:], ended], strict=True)
     ]
 

@@ -41,7 +41,7 @@ from ludory.plugins import games
 from ludory.reading import read_json
 
 
-class Arm(NamedTuple):
+class TinyArm(NamedTuple):
     """From where and how a model learns by PPO."""
 
     start: str = "form"
@@ -53,12 +53,12 @@ class Arm(NamedTuple):
 
 
 ARMS = {
-    "direct": Arm(mode="base"),
-    "control": Arm(),
-    "spa": Arm("sft"),
-    "uncorrected": Arm("sft-self"),
-    "spa-grpo": Arm("sft", advantage="grpo"),
-    "spa-gae": Arm("sft", advantage="gae"),
+    "direct": TinyArm(mode="base"),
+    "control": TinyArm(),
+    "spa": TinyArm("sft"),
+    "uncorrected": TinyArm("sft-self"),
+    "spa-grpo": TinyArm("sft", advantage="grpo"),
+    "spa-gae": TinyArm("sft", advantage="gae"),
 }
 """Arms of PPO."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
@@ -311,7 +311,7 @@ class TinyRun:
             learner.learn(ahead * learner.config.episodes, reset_num_timesteps=False)
             learner.save(place)
 
-    def _new_learner(self, arm: Arm) -> TextPPO:
+    def _new_learner(self, arm: TinyArm) -> TextPPO:
         config = self.config
         return TextPPO(
             self._model(arm.start),
