@@ -72,6 +72,8 @@ def generate(
     made_from: dict[str, Any] = {"text": as_fields(text), "generate": as_fields(config)}
     made_from |= {"model": plays, "tokenizer": files.tokenizer_hash(model.tokenizer)}
     del made_from["generate"]["backend"]  # who samples may change on the way
+    if config.still == 1:  # data of versions without this option are the same
+        del made_from["generate"]["still"]
     stamp = files.config_hash(*made_from.values())
     meta = files.read_meta(folder)
     if meta is not None:

@@ -63,21 +63,31 @@ ARMS = {
 """Arms of PPO."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
-TURNS: Mapping[str, Mapping[str, int]] = {"Sudoku": {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10}}
-"""Budgets by the beginning of a game's id. One placement in a reply: the two states of a longer one tell little about each."""
-EASIER: Mapping[str, Mapping[str, Any]] = {"Sudoku": {"fewest_blanks": 3, "blanks": 11}}
-"""Options of games in which all arms are trained, while they are evaluated without them: a player that is never right learns nothing."""
-STILL = {"Sudoku": 0.1}
-"""As `GenerateConfig.still`: nine of ten placements at random are refused."""
+
+
+class GameSettings(NamedTuple):
+    """What a game needs beside the sizes of a run."""
+
+    turns: Mapping[str, int] = {}
+    """Budgets of replies and actions, as `TextConfig` and `TextPPOConfig` name them."""
+    training: Mapping[str, Any] = {}
+    """Options of the game in which all arms are trained, while they are evaluated without them."""
+    still: float = 1.0
+    """As `GenerateConfig.still`."""
+
+
+SETTINGS = {
+    # One placement in a reply: the two states of a longer one tell little about each, and nine of ten at random are refused. A player
+    # that is never right learns nothing, so some puzzles are easier, and others have more places that are free.
+    "Sudoku4-v0": GameSettings(
+        {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10}, {"fewest_blanks": 3, "blanks": 11}, still=0.1
+    )
+}
+"""By id of a game."""
 SAVE_EVERY = 5
 """Iterations between checkpoints of PPO."""
 SPARE_TOKENS = 30
 """Of a reply, beside two states: eight tags, five moves, the end, and as many again for what a model writes too much."""
-
-
-def _of_game(table: Mapping[str, Any], env: str, default: Any) -> Any:
-    """What a table has for a game."""
-    return next((value for beginning, value in table.items() if env.startswith(beginning)), default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +151,17 @@ class TinyConfig:
     @property
     def text(self) -> TextConfig:
         """The game of the evaluation and its prompts."""
-        return TextConfig(env=self.env, options=self.options, preset="compact", **_of_game(TURNS, self.env, {}))
+        return TextConfig(env=self.env, options=self.options, preset="compact", **self.settings.turns)
 
     @property
     def training_text(self) -> TextConfig:
-        """The game in which models are trained; see `EASIER`."""
-        return replace(self.text, options={**_of_game(EASIER, self.env, {}), **self.options})
+        """The game in which models are trained, and its prompts."""
+        return replace(self.text, options={**self.settings.training, **self.options})
+
+    @property
+    def settings(self) -> GameSettings:
+        """What the game needs."""
+        return SETTINGS.get(self.env, GameSettings())
 
     def fast(self) -> TinyConfig:
         """All stages in less than three minutes; nothing is learnt that one could show."""
@@ -193,7 +208,8 @@ class TinyRun:
         self.config, self.seed, self.folder, self.note = config, seed, Path(folder), note
         # which arms run does not change the figures of the others
         sizes = {name: value for name, value in asdict(config).items() if name not in ("arms", "ablations")}
-        sizes["options"] = dict(config.training_text.options)
+        if config.env in SETTINGS:
+            sizes |= config.settings._asdict()
         self.stamp = config_hash(sizes, seed)
         # a changed preset of PPO makes only its parts anew
         self.ppo_stamp = config_hash({**sizes, "preset": PRESETS["tiny"]}, seed)
@@ -248,7 +264,7 @@ class TinyRun:
             seed=self.seed,
             validation_share=0.1,
             belief=belief,
-            still=_of_game(STILL, config.env, 1.0),
+            still=config.settings.still,
         )
         counts = generate(self._model("form"), config.training_text, how, self._data_folder(belief)).counts
         return {name: counts[name] for name in ("episodes", "turns", "success", "forms", "rows", "dropped")}
@@ -328,7 +344,7 @@ class TinyRun:
             collapse_every=0,
             device="cpu",
             seed=self.seed,
-            **_of_game(TURNS, config.env, {}),
+            **config.settings.turns,
         )
 
     def _model(self, name: str) -> LanguageModel:

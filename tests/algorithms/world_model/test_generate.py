@@ -188,6 +188,9 @@ def test_turns_that_change_nothing_are_thinned_out(model, made, tmp_path):
     moved = len(states(made.folder)) - still(made.folder)
     assert len(states(few.folder)) - still(few.folder) == len(states(none.folder)) == moved
     assert none.counts["dropped"]["still"] == still(made.folder)
+    # a folder that keeps all is one of before there was this option
+    assert "still" not in files.read_meta(made.folder)["generate"]
+    assert files.read_meta(few.folder)["generate"]["still"] == 0.3
 
 
 def test_the_split_is_by_room_alone():
