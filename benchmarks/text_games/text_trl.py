@@ -23,9 +23,11 @@ from ludory.agents.language.adapters.trl import TextRollouts
 from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.algorithms.running.threads import one_thread
+from ludory.algorithms.text_ppo.config import make_text_ppo_config
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.algorithms.world_model.config import EvalConfig, TextConfig
 from ludory.algorithms.world_model.evaluation import estimate, play
+from ludory.algorithms.world_model.generate import RAGEN_TRAIN
 from ludory.algorithms.world_model.scripted import learn_form, new_model
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
@@ -35,8 +37,8 @@ from ludory.charts.curves import line_chart
 OURS, THEIRS = "text-ppo", "TRL"
 BAR = 1.5
 """Tokens learnt per CPU second, ours to theirs."""
-FIRST_ROOM, PENALTY, CLIP, STEPS = 10_000, 0.5, 0.2, 4
-"""Of training; of a reply of a wrong form; of the ratio; gradient steps of an iteration."""
+GROUP, PENALTY, CLIP, STEPS = 8, 0.5, 0.2, 4
+"""Episodes of a room; cost of a reply of a wrong form; limit of the ratio; gradient steps of an iteration."""
 PROMPT_TOKENS = 64
 """Most tokens of a later prompt of a conversation."""
 NEW: Mapping[str, Any] = {"kind": "llama", "positions": 1024}
@@ -76,10 +78,6 @@ class TextTrlOptions:
     """Folder of the result."""
 
 
-GROUP = 8
-"""Episodes of a room."""
-
-
 class GrpoIteration(NamedTuple):
     """What a learner did in an iteration."""
 
@@ -98,6 +96,9 @@ Run = Callable[[LanguageModel, TextTrlOptions, int], list[GrpoIteration]]
 def run(options: TextTrlOptions) -> Result:
     """Both learners of all seeds."""
     text = TextConfig(env=options.env, preset="compact", history="full", turns=options.turns, format_penalty=PENALTY)
+    # what cannot be done is said before anything is learnt
+    needed("trl")
+    make_text_ppo_config(**_options(options, 0))
     with one_thread():
         runs = [_seed(options, text, seed) for seed in options.seeds]
     # which of the models of a run, not where it lies
@@ -156,39 +157,7 @@ def _success(model: LanguageModel, text: TextConfig, options: TextTrlOptions, se
 
 def ours(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[GrpoIteration]:
     """`text-ppo` with the settings of TRL's defaults where the two have other ones."""
-    learner = TextPPO(
-        model,
-        options.env,
-        env_preset="compact",
-        prompt_mode=options.mode,
-        history="full",
-        turns=options.turns,
-        format_penalty=PENALTY,
-        seeds="ragen",
-        train_seed=FIRST_ROOM,
-        train_rooms=options.train_rooms,
-        groups=options.groups,
-        group_size=GROUP,
-        max_new_tokens=options.reply_tokens,
-        iterations=options.iterations,
-        advantage="grpo",
-        filter="none",
-        epochs=1,
-        minibatches=STEPS,
-        lr=options.learning_rate,
-        weight_decay=0.0,
-        clip=(CLIP, CLIP),
-        dual_clip=None,
-        entropy=0.0,
-        kl=0.0,
-        tokens_at_once=2048,
-        val_every=0,
-        collapse_every=0,
-        samples_every=0,
-        save_episodes=True,
-        device="cpu",
-        seed=seed,
-    )
+    learner = TextPPO(model, options.env, **_options(options, seed))
     found = []
     for _ in range(options.iterations):
         began = process_time()
@@ -199,18 +168,51 @@ def ours(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[GrpoI
     return found
 
 
+def _conversations(options: TextTrlOptions) -> dict[str, Any]:
+    """Options of both: what is played, and how it is shown."""
+    return {
+        "prompt_mode": options.mode,
+        "history": "full",
+        "turns": options.turns,
+        "format_penalty": PENALTY,
+        "seeds": "ragen",
+    }
+
+
+def _options(options: TextTrlOptions, seed: int) -> dict[str, Any]:
+    """Fields of `TextPPOConfig`."""
+    return _conversations(options) | {
+        "env_preset": "compact",
+        "train_seed": RAGEN_TRAIN,
+        "train_rooms": options.train_rooms,
+        "groups": options.groups,
+        "group_size": GROUP,
+        "max_new_tokens": options.reply_tokens,
+        "iterations": options.iterations,
+        "advantage": "grpo",
+        "filter": "none",
+        "epochs": 1,
+        "minibatches": STEPS,
+        "lr": options.learning_rate,
+        "weight_decay": 0.0,
+        "clip": (CLIP, CLIP),
+        "dual_clip": None,
+        "entropy": 0.0,
+        "kl": 0.0,
+        "tokens_at_once": 2048,
+        "val_every": 0,
+        "collapse_every": 0,
+        "samples_every": 0,
+        "save_episodes": True,
+        "device": "cpu",
+        "seed": seed,
+    }
+
+
 def theirs(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[GrpoIteration]:
     """`GRPOTrainer`, with an iteration's episodes generated at once and learnt from in `STEPS` steps."""
     trl, episodes = needed("trl"), options.groups * GROUP
-    rollouts = TextRollouts(
-        options.env,
-        preset="compact",
-        prompt_mode=options.mode,
-        history="full",
-        turns=options.turns,
-        format_penalty=PENALTY,
-        seeds="ragen",
-    )
+    rollouts = TextRollouts(options.env, preset="compact", **_conversations(options))
     played: list[tuple[int, float, float]] = []
 
     def watched(prompts: list[Any], trainer: Any) -> dict[str, Any]:
@@ -245,7 +247,7 @@ def theirs(model: LanguageModel, options: TextTrlOptions, seed: int) -> list[Grp
             model=model.model,
             args=config,
             processing_class=model.tokenizer,
-            train_dataset=rollouts.dataset(options.train_rooms, seed=FIRST_ROOM),
+            train_dataset=rollouts.dataset(options.train_rooms, seed=RAGEN_TRAIN),
             rollout_func=watched,
             reward_funcs=rollouts.reward,
         )
