@@ -98,7 +98,7 @@ class GenerateConfig:
     """Form of the replies; "world_model" asks for states."""
     temperature: PositiveFloat = 1.0
     """Of the sampler."""
-    top_p: Annotated[float, Fraction] = 1.0
+    top_p: Fraction = 1.0
     """Of the sampler."""
     max_new_tokens: PositiveInt = 400
     """Most tokens of a reply."""
@@ -106,7 +106,7 @@ class GenerateConfig:
     """"keep": all replies with an executed answer; "strict": a thought before the answer, with one observation before one prediction."""
     dedup: bool = True
     """Keep one of equal pairs of prompt and reply."""
-    still: Annotated[float, Fraction] = 1.0
+    still: Fraction = 1.0
     """Share that is kept of the turns after which the state is as before, which tell little about the actions."""
     min_chars: NonNegativeInt = 0
     """Fewest characters of a kept reply."""
@@ -215,7 +215,7 @@ class EvalConfig:
     """Form of the replies."""
     temperature: PositiveFloat = 1.0
     """Of the sampler."""
-    top_p: Annotated[float, Fraction] = 1.0
+    top_p: Fraction = 1.0
     """Of the sampler."""
     max_new_tokens: PositiveInt = 400
     """Most tokens of a reply."""

@@ -68,7 +68,7 @@ ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 class GameSettings(NamedTuple):
     """What a game needs beside the sizes of a run."""
 
-    turns: Mapping[str, int] = {}
+    turns: Mapping[str, Any] = {}
     """Budgets of replies and actions, as `TextConfig` and `TextPPOConfig` name them."""
     training: Mapping[str, Any] = {}
     """Options of the game in which all arms are trained, while they are evaluated without them."""

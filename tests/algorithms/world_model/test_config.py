@@ -6,6 +6,7 @@ import pytest
 
 from ludory.algorithms.text_ppo.config import make_text_ppo_config
 from ludory.algorithms.world_model.config import (
+    EvalConfig,
     GenerateConfig,
     SpaConfig,
     config_names,
@@ -31,6 +32,15 @@ es_manager:
   val: {env_groups: 128, group_size: 8}
 custom_envs: {CoordSokoban: {max_actions_per_traj: 10}}
 """
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"), [(GenerateConfig, "top_p"), (GenerateConfig, "still"), (EvalConfig, "top_p")]
+)
+def test_shares_lie_between_0_and_1(kind, option):
+    for value in (-0.5, 2.0):
+        with pytest.raises(OptionError, match=rf"{option}={value}: must lie in \[0, 1\]"):
+            kind(**{option: value})
 
 
 @pytest.mark.parametrize("name", config_names())
