@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from ludory.agents.networks.fast.mlp_kernels import backward, encode, encoder_base, encoder_gradient, exp, forward
-from ludory.agents.networks.layers.bit_kernels import FLAGS, INLINED, LANES
+from ludory.agents.networks.layers.bit_kernels import LANES
+from ludory.agents.networks.layers.vectors import FLAGS, INLINED
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 TWIN_OF = "6a99f133f180300b"
@@ -52,7 +53,7 @@ def update(net, data, raw, order, batch, share, coefficients, normalised, max_kl
         if part or sums[done - 1, 3] > max_kl * rows.shape[0]:
             break
         step = steps + done
-        norms[done - 1] = adam_step(weights, work[6], moments, squares, step, lr, beta1, beta2, eps, max_norm)
+        norms[done - 1] = adam_step(weights, work[7], moments, squares, step, lr, beta1, beta2, eps, max_norm)
     return done
 
 
@@ -74,14 +75,14 @@ def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
 def add_gradient(weights, shape, heads, usual, base, data, order, share, coefficients, work, sums):  # type: ignore[no-untyped-def]
     """Add the gradient of the loss over rows `order`, each weighing `share`, to `work.gradient`, and what is reported to `sums`."""
     seen, decisions = data[0], data[1:]
-    encoder, x, d_x, out, d_out, d_sums, gradient = work
+    encoder, x, d_x, out, d_out, scratch, d_sums, gradient = work
     for first in range(0, order.shape[0], LANES):
         rows = order[first : min(first + LANES, order.shape[0])]
-        encode(weights, shape, usual, base, seen, rows, encoder, True)
+        encode(weights, shape, usual, base, seen, rows, encoder)
         forward(weights, shape, encoder[0], x, out)
         _loss(heads, decisions, rows, share, coefficients, out, d_out, sums)
-        backward(weights, shape, x, d_out, d_x, d_sums, gradient)
-        encoder_gradient(shape, usual, encoder, d_sums, gradient)
+        backward(weights, shape, x, d_out, d_x, scratch, d_sums, gradient)
+        encoder_gradient(shape, usual, rows.shape[0], encoder, d_sums, gradient)
 
 
 @cached_kernel(**FLAGS)

@@ -72,7 +72,7 @@ class CompiledMlp:
         vector = torch.zeros(self.size)
         columns = vector[: (len(self.usual) * 8) * len(rest[0])].view(-1, len(rest[0]))
         columns[: encoder.shape[1]] = encoder.t() * self._signs if signed else encoder.t()
-        at = (len(self.usual) * 8 + 1) * len(rest[0])
+        at = len(self.usual) * 8 * len(rest[0])
         vector[at:] = torch.cat([tensor.flatten() for tensor in rest])
         return vector.numpy()
 
@@ -82,7 +82,7 @@ class CompiledMlp:
         source = torch.from_numpy(vector)
         columns = source[: encoder.numel()].view(encoder.shape[1], encoder.shape[0])
         encoder.copy_((columns * self._signs if signed else columns).t())
-        at = (len(self.usual) * 8 + 1) * len(rest[0])
+        at = len(self.usual) * 8 * len(rest[0])
         for tensor, part in zip(rest, source[at:].split([tensor.numel() for tensor in rest]), strict=True):
             tensor.copy_(part.view_as(tensor))
 
@@ -121,13 +121,21 @@ class Workspace:
         width, units = towers * int(mlp.shape[4]), towers * int(mlp.shape[4:].sum())
         encoder = (
             np.zeros((LANES, width), np.float32),
-            np.zeros((bits + 1, LANES + 8), np.uint8),
-            np.zeros(bits + 1, np.int64),
-            np.zeros(bits + 16, np.int64),
+            np.zeros(bits, np.uint64),
+            np.zeros((LANES, bits + 8), np.uint32),
+            np.zeros(LANES, np.int64),
         )
-        shapes = (units, LANES), (units, LANES), (actions + 1, LANES), (actions + 1, LANES), (LANES + 1, width)
+        widest = int(mlp.shape[4:].max())
+        sizes = (
+            (units, LANES),
+            (units, LANES),
+            (actions + 1, LANES),
+            (actions + 1, LANES),
+            (LANES, widest),
+            (LANES, width),
+        )
         self.gradient = np.zeros(mlp.size, np.float32)
-        self.arrays = (encoder, *(np.zeros(shape, np.float32) for shape in shapes), self.gradient)
+        self.arrays = (encoder, *(np.zeros(size, np.float32) for size in sizes), self.gradient)
 
 
 class CompiledForward:

@@ -1,10 +1,9 @@
 """Forward and backward passes of an `MlpPolicy` over bits, compiled for one core: 64 rows side by side.
 
-Between the layers an array is (features, 64): every inner loop runs over 64 rows, a constant that compilers turn into a few vector
-instructions. The first layer is a sum over the bits in which a row differs from the usual row, about 110 of 658 for Hanabi; the
-lists of those rows, kept per bit, give its gradient (`bit_kernels`). Weights, and gradients, are one float32 vector:
+Between the layers an array is (features, 64), so that every product is one of `vectors.add_product`. The first layer is a sum over the
+bits in which a row differs from the usual row, about 125 of 658 for Hanabi (`bit_kernels`). Weights, and gradients, are one float32 vector:
 
-    encoder columns (bytes * 8 + 1, E), the last one zero; encoder bias (E)
+    encoder columns (bytes * 8, E), encoder bias (E)
     for each further layer and tower: weight (out, in), bias (out)
     logits weight (A, h), bias (A); value weight (h), bias (1)
 
@@ -16,16 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.agents.networks.layers.bit_kernels import (
-    FLAGS,
-    INLINED,
-    LANES,
-    add_columns,
-    add_gradient,
-    base_row,
-    differences,
-    list_differences,
-)
+from ludory.agents.networks.layers.bit_kernels import LANES, add_columns, add_gradient, base_row, mark_differences
+from ludory.agents.networks.layers.vectors import FLAGS, INLINED, add_product, transpose
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 _LOG2_E = np.float32(1.4426950408889634)
@@ -53,7 +44,7 @@ def exp(x):  # type: ignore[no-untyped-def]
 def weight_count(shape):  # type: ignore[no-untyped-def]
     """Length of the vector of weights."""
     width, towers, actions = shape[1] * shape[4], shape[1], shape[2]
-    count = (shape[0] * 8 + 2) * width
+    count = (shape[0] * 8 + 1) * width
     for layer in range(5, shape.shape[0]):
         count += towers * (shape[layer] * shape[layer - 1] + shape[layer])
     return count + (actions + 1) * (shape[-1] + 1)
@@ -61,9 +52,9 @@ def weight_count(shape):  # type: ignore[no-untyped-def]
 
 @cached_kernel(**INLINED)
 def _columns(vector, shape):  # type: ignore[no-untyped-def]
-    """The encoder's columns of a vector of weights or of their gradient (with the zero column), and its bias."""
+    """The encoder's columns of a vector of weights or of their gradient, and its bias."""
     width, bits = shape[1] * shape[4], shape[0] * 8
-    return vector[: (bits + 1) * width].reshape(bits + 1, width), vector[(bits + 1) * width : (bits + 2) * width]
+    return vector[: bits * width].reshape(bits, width), vector[bits * width : (bits + 1) * width]
 
 
 @cached_kernel(**INLINED)
@@ -74,90 +65,23 @@ def encoder_base(weights, shape, usual, out):  # type: ignore[no-untyped-def]
 
 
 @cached_kernel(**INLINED)
-def encode(weights, shape, usual, base, seen, order, work, listed):  # type: ignore[no-untyped-def]
-    """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and if `listed` lists and counts of rows per bit."""
-    sums, lists, counts, places = work
+def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-untyped-def]
+    """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and where rows differ from the usual one."""
+    sums, _, places, found = work
     columns, _ = _columns(weights, shape)
-    if listed:
-        counts[:] = 0
-    for i in range(order.shape[0]):
-        if listed:
-            found = list_differences(seen, order, usual, lists, counts, places, i)
-        else:
-            found = differences(seen[order[i]], usual, places)
-        add_columns(columns, base, places, found, sums[i])
+    count = order.shape[0]
+    add_columns(columns, base, usual, seen, order, places, found, sums[:count])
     # lanes without a row
-    for i in range(order.shape[0], LANES):
-        sums[i] = 0
+    sums[count:] = 0
 
 
 @cached_kernel(**INLINED)
-def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-untyped-def]
-    """Add the encoder's gradient; `delta` (65, E) is that of its sums, with a last row of zeros."""
-    _, lists, counts, _ = work
+def encoder_gradient(shape, usual, count, work, delta, gradient):  # type: ignore[no-untyped-def]
+    """Add the encoder's gradient of the `count` rows that were encoded last; `delta` (64, E) is that of its sums."""
+    _, marks, places, found = work
     columns, bias = _columns(gradient, shape)
-    add_gradient(usual, lists, counts, delta, columns, bias)
-
-
-@cached_kernel(**INLINED)
-def multiply(weight, x, out):  # type: ignore[no-untyped-def]
-    """Add weight (N, K) @ x (K, 64) to `out` (N, 64)."""
-    rows, inner = weight.shape
-    whole_rows, whole = rows - rows % 2, inner - inner % 8
-    # two rows of the weight share the loads of eight rows of `x`
-    for n in range(0, whole_rows, 2):
-        p, q = out[n], out[n + 1]
-        for k in range(0, whole, 8):
-            a, b, c, d, e, f, g, h = x[k], x[k + 1], x[k + 2], x[k + 3], x[k + 4], x[k + 5], x[k + 6], x[k + 7]
-            p0, p1, p2, p3 = weight[n, k], weight[n, k + 1], weight[n, k + 2], weight[n, k + 3]
-            p4, p5, p6, p7 = weight[n, k + 4], weight[n, k + 5], weight[n, k + 6], weight[n, k + 7]
-            q0, q1, q2, q3 = weight[n + 1, k], weight[n + 1, k + 1], weight[n + 1, k + 2], weight[n + 1, k + 3]
-            q4, q5, q6, q7 = weight[n + 1, k + 4], weight[n + 1, k + 5], weight[n + 1, k + 6], weight[n + 1, k + 7]
-            for i in range(LANES):
-                p[i] += ((p0 * a[i] + p1 * b[i]) + (p2 * c[i] + p3 * d[i])) + (
-                    (p4 * e[i] + p5 * f[i]) + (p6 * g[i] + p7 * h[i])
-                )
-                q[i] += ((q0 * a[i] + q1 * b[i]) + (q2 * c[i] + q3 * d[i])) + (
-                    (q4 * e[i] + q5 * f[i]) + (q6 * g[i] + q7 * h[i])
-                )
-        for k in range(whole, inner):
-            a, p0, q0 = x[k], weight[n, k], weight[n + 1, k]
-            for i in range(LANES):
-                p[i] += p0 * a[i]
-                q[i] += q0 * a[i]
-    for n in range(whole_rows, rows):
-        p = out[n]
-        for k in range(inner):
-            a, p0 = x[k], weight[n, k]
-            for i in range(LANES):
-                p[i] += p0 * a[i]
-
-
-@cached_kernel(**INLINED)
-def outer(delta, x, out):  # type: ignore[no-untyped-def]
-    """Add delta (N, 64) @ x (K, 64)^T to `out` (N, K)."""
-    rows, inner = out.shape
-    whole = inner - inner % 4
-    for n in range(rows):
-        p = delta[n]
-        # four columns share the loads of `p`
-        for k in range(0, whole, 4):
-            a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]
-            s0 = s1 = s2 = s3 = np.float32(0)
-            for i in range(LANES):
-                s0 += p[i] * a[i]
-                s1 += p[i] * b[i]
-                s2 += p[i] * c[i]
-                s3 += p[i] * d[i]
-            out[n, k] += s0
-            out[n, k + 1] += s1
-            out[n, k + 2] += s2
-            out[n, k + 3] += s3
-        for k in range(whole, inner):
-            a, s0 = x[k], np.float32(0)
-            for i in range(LANES):
-                s0 += p[i] * a[i]
-            out[n, k] += s0
+    mark_differences(places, found, count, marks)
+    add_gradient(usual, marks, delta, columns, bias)
 
 
 @cached_kernel(**INLINED)
@@ -194,12 +118,9 @@ def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     Fills `x` (towers * sum(hidden), 64), activations layer by layer and tower by tower, and `out` (A + 1, 64), logits and value.
     """
     towers, actions, tanh, width = shape[1], shape[2], shape[3] == 1, shape[1] * shape[4]
-    for i in range(LANES):
-        row = sums[i]
-        for j in range(width):
-            x[j, i] = row[j]
+    transpose(sums, x[:width])
     _activate(x[:width], tanh)
-    at, below, here = (shape[0] * 8 + 2) * width, 0, width
+    at, below, here = (shape[0] * 8 + 1) * width, 0, width
     for layer in range(5, shape.shape[0]):
         inner, size = shape[layer - 1], shape[layer]
         for _ in range(towers):
@@ -219,25 +140,25 @@ def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
     after = at + size * inner
     for n in range(size):
         out[n] = weights[after + n]
-    multiply(weights[at:after].reshape(size, inner), x, out)
+    add_product(weights[at:after].reshape(size, inner), x, out)
     return after + size
 
 
 @cached_kernel(**INLINED)
-def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[no-untyped-def]
-    """Add the gradient of all layers behind the encoder to `gradient`, and write that of its sums to `d_sums` (65, E).
+def backward(weights, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ignore[no-untyped-def]
+    """Add the gradient of all layers behind the encoder to `gradient`, and write that of its sums to `d_sums` (64, E).
 
-    d_out: (A + 1, 64), of logits and value.
+    d_out: (A + 1, 64), of logits and value. rows: scratch (64, widest hidden layer).
     """
     towers, actions, tanh, width = shape[1], shape[2], shape[3] == 1, shape[1] * shape[4]
     d_x[:] = 0
     here, inner = x.shape[0], shape[-1]
     # from the end: the last layer is that of the value
     at = gradient.shape[0] - inner - 1
-    _layer_gradient(weights, at, x[here - inner :], d_out[actions:], d_x[here - inner :], gradient)
+    _layer_gradient(weights, at, x[here - inner :], d_out[actions:], d_x[here - inner :], rows, gradient)
     at -= actions * (inner + 1)
     first = here - towers * inner
-    _layer_gradient(weights, at, x[first : first + inner], d_out[:actions], d_x[first : first + inner], gradient)
+    _layer_gradient(weights, at, x[first : first + inner], d_out[:actions], d_x[first : first + inner], rows, gradient)
     for layer in range(shape.shape[0] - 1, 4, -1):
         size, inner = shape[layer], shape[layer - 1]
         _deactivate(d_x[here - towers * size : here], x[here - towers * size : here], tanh)
@@ -247,17 +168,14 @@ def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[n
             at -= size * (inner + 1)
             source, own = below + tower * inner, start + tower * size
             x_in, d_in = x[source : source + inner], d_x[source : source + inner]
-            _layer_gradient(weights, at, x_in, d_x[own : own + size], d_in, gradient)
+            _layer_gradient(weights, at, x_in, d_x[own : own + size], d_in, rows, gradient)
         here = start
     _deactivate(d_x[:width], x[:width], tanh)
-    for i in range(LANES):
-        row = d_sums[i]
-        for j in range(width):
-            row[j] = d_x[j, i]
+    transpose(d_x[:width], d_sums)
 
 
 @cached_kernel(**INLINED)
-def _layer_gradient(weights, at, x, d_out, d_x, gradient):  # type: ignore[no-untyped-def]
+def _layer_gradient(weights, at, x, d_out, d_x, rows, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of the layer that begins at `at`, and that of its input to `d_x`."""
     size, inner = d_out.shape[0], x.shape[0]
     after = at + size * inner
@@ -266,18 +184,19 @@ def _layer_gradient(weights, at, x, d_out, d_x, gradient):  # type: ignore[no-un
         for i in range(LANES):
             total += row[i]
         gradient[after + n] += total
-    outer(d_out, x, gradient[at:after].reshape(size, inner))
-    multiply(weights[at:after].reshape(size, inner).T, d_out, d_x)
+    transpose(x, rows[:, :inner])
+    add_product(d_out, rows[:, :inner], gradient[at:after].reshape(size, inner))
+    add_product(weights[at:after].reshape(size, inner).T, d_out, d_x)
 
 
 @cached_kernel(**FLAGS)
 def outputs(weights, shape, usual, base, seen, logits, values, work, start, stop):  # type: ignore[no-untyped-def]
     """Write logits (m, A) and values (m,) of rows start to stop of `seen` (m, bytes)."""
-    encoder, x, _, out, _, _, _ = work
+    encoder, x, out = work[0], work[1], work[3]
     actions = logits.shape[1]
     for first in range(start, stop, LANES):
         rows = np.arange(first, min(first + LANES, stop))
-        encode(weights, shape, usual, base, seen, rows, encoder, False)
+        encode(weights, shape, usual, base, seen, rows, encoder)
         forward(weights, shape, encoder[0], x, out)
         for i in range(rows.shape[0]):
             for a in range(actions):

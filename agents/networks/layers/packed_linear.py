@@ -78,7 +78,7 @@ class _BitSum(torch.autograd.Function):
         usual = usual_row(rows)
         signs = 1 - 2 * np.unpackbits(usual).astype(np.float32)[: weight.shape[1]]
         # One contiguous column per bit. It is not kept between calls: fused optimisers change weights without counting a version.
-        columns = torch.zeros(rows.shape[1] * 8 + 1, len(weight))
+        columns = torch.zeros(rows.shape[1] * 8, len(weight))
         torch.mul(weight.detach().t(), torch.from_numpy(signs).unsqueeze(1), out=columns[: len(signs)])
         base, out = np.empty(len(weight), np.float32), torch.empty(len(rows), len(weight))
         base_row(columns.numpy(), usual, bias.detach().numpy(), base)
