@@ -22,7 +22,7 @@ from torch.optim import Adam
 
 from ludory.agents.networks.fast.compiled_mlp import CompiledMlp, Workspace
 from ludory.agents.networks.fast.mlp_kernels import encoder_base
-from ludory.agents.networks.layers.packed_linear import usual_row
+from ludory.agents.networks.layers.bit_kernels import bit_code
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.sampling.rollout import Rollout
 from ludory.envs.engine.parallel import part_count, run_parts, thread_count
@@ -85,7 +85,7 @@ class CompiledUpdate:
         self.data = seen, masks, actions, joint, self.advantages, targets, lessons, used
         self.count, self.batch = len(seen), config.batch_size
         self.vf_coef = config.vf_coef / value_scale**2
-        self.mlp = CompiledMlp(policy, usual_row(seen))
+        self.mlp = CompiledMlp(policy, bit_code(seen))
         self.heads = np.array(policy.head_sizes, np.int64)
         self.weights = self.mlp.pack(self.mlp.parameters())
         self.moments, self.squares = (self._moment(name) for name in ("exp_avg", "exp_avg_sq"))
@@ -98,7 +98,7 @@ class CompiledUpdate:
 
     def _moment(self, name: str) -> NDArray[np.float32]:
         moments = self._state(name) if self.optimizer.state else [torch.zeros_like(p) for p in self.mlp.parameters()]
-        return self.mlp.pack(moments, signed=name == "exp_avg")
+        return self.mlp.pack(moments, signed=name == "exp_avg")[: self.mlp.size]
 
     def gradient(self, order: Tensor) -> NDArray[np.float64]:
         """Compute the gradient of the loss over rows `order`; returns the numbers of `PPOLoss`."""
@@ -106,7 +106,7 @@ class CompiledUpdate:
         if config.normalize_advantage and len(rows) > 1:
             normalise(self.raw, rows, self.advantages)
         weights = self.weights if self.symmetry is None else self.mlp.renamed(self.weights, self.symmetry)
-        encoder_base(weights, self.mlp.shape, self.mlp.usual, self.base)
+        encoder_base(weights, self.mlp.shape, tuple(self.mlp.code), self.base)
         sums = np.zeros((len(self.work), 6))
         share, threads = np.float32(1 / len(rows)), self._parts(len(rows))
 
@@ -162,7 +162,7 @@ class CompiledUpdate:
     ) -> int:
         """`kernels.update` with the scratch arrays `which`; writes sums and norms to `out`."""
         config, group = self.config, self.optimizer.param_groups[0]
-        net = weights, self.mlp.shape, self.heads, self.mlp.usual, self.base
+        net = weights, self.mlp.shape, self.heads, tuple(self.mlp.code), self.base
         coefficients = tuple(map(np.float32, (config.clip_range, self.ent_coef, self.vf_coef, self.kl_coef)))
         settings = (*map(float, (group["lr"], *group["betas"], group["eps"])), float(config.max_grad_norm))
         adam = self.moments, self.squares, self.steps, *settings

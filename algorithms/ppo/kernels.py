@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.agents.networks.fast.mlp_kernels import backward, encode, encoder_base, encoder_gradient, exp, forward
+from ludory.agents.networks.fast.mlp_kernels import (
+    backward,
+    encode,
+    encoder_base,
+    encoder_gradient,
+    exp,
+    forward,
+    share_gradient,
+)
 from ludory.agents.networks.layers.bit_kernels import LANES
 from ludory.agents.networks.layers.vectors import FLAGS, INLINED
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
@@ -25,7 +33,7 @@ _ILLEGAL = np.float32(-1e30)
 def update(net, data, raw, order, batch, share, coefficients, normalised, max_kl, work, adam, sums, norms):  # type: ignore[no-untyped-def]
     """Minibatches of `batch` rows of `order`, each with a gradient and a step of Adam along it; returns how many were begun.
 
-    net: weights, shape, sizes of heads, usual row and a place for the encoder's base row.
+    net: weights, shape, sizes of heads, code of the rows and a place for the encoder's base row.
     data: packed observations (m, bytes), packed masks (m, bytes), actions (m, H), joint log-probability at acting (m,),
         advantages (m,), returns (m,), logits of a teacher (m, A), or (m, 0) without one, and the heads that had an effect
         (m, H) bool, or (0, H) for all.
@@ -38,17 +46,17 @@ def update(net, data, raw, order, batch, share, coefficients, normalised, max_kl
     sums: (minibatches, 6) float64, sums of policy loss, value loss, entropy, approximate KL, clipped rows and KL to the teacher.
     norms: (minibatches,) norms of gradients before clipping.
     """
-    weights, shape, heads, usual, base = net
+    weights, shape, heads, code, base = net
     moments, squares, steps, lr, beta1, beta2, eps, max_norm = adam
     part, done = share > 0, 0
     for first in range(0, order.shape[0], batch):
         rows = order[first : min(first + batch, order.shape[0])]
         if not part:
             share = np.float32(1 / rows.shape[0])
-            encoder_base(weights, shape, usual, base)
+            encoder_base(weights, shape, code, base)
             if normalised and rows.shape[0] > 1:
                 normalise(raw, rows, data[4])
-        add_gradient(weights, shape, heads, usual, base, data, rows, share, coefficients, work, sums[done])
+        add_gradient(weights, shape, heads, code, base, data, rows, share, coefficients, work, sums[done])
         done += 1
         if part or sums[done - 1, 3] > max_kl * rows.shape[0]:
             break
@@ -72,17 +80,18 @@ def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
 
 
 @cached_kernel(**INLINED)
-def add_gradient(weights, shape, heads, usual, base, data, order, share, coefficients, work, sums):  # type: ignore[no-untyped-def]
+def add_gradient(weights, shape, heads, code, base, data, order, share, coefficients, work, sums):  # type: ignore[no-untyped-def]
     """Add the gradient of the loss over rows `order`, each weighing `share`, to `work.gradient`, and what is reported to `sums`."""
     seen, decisions = data[0], data[1:]
     encoder, x, d_x, out, d_out, scratch, d_sums, gradient = work
     for first in range(0, order.shape[0], LANES):
         rows = order[first : min(first + LANES, order.shape[0])]
-        encode(weights, shape, usual, base, seen, rows, encoder)
+        encode(weights, shape, code, base, seen, rows, encoder)
         forward(weights, shape, encoder[0], x, out)
         _loss(heads, decisions, rows, share, coefficients, out, d_out, sums)
         backward(weights, shape, x, d_out, d_x, scratch, d_sums, gradient)
-        encoder_gradient(shape, usual, rows.shape[0], encoder, d_sums, gradient)
+        encoder_gradient(shape, code, rows.shape[0], encoder, d_sums, gradient)
+    share_gradient(shape, code, gradient)
 
 
 @cached_kernel(**FLAGS)
@@ -228,9 +237,12 @@ def _follow(lessons, legal, weight, out, p, d_out, effect, kl):  # type: ignore[
 
 @cached_kernel(**INLINED)
 def adam_step(weights, gradient, moments, squares, step, lr, beta1, beta2, eps, max_norm):  # type: ignore[no-untyped-def]
-    """One step of Adam (arXiv 1412.6980) with the gradient clipped to `max_norm`; zeroes the gradient and returns its norm before clipping."""
+    """One step of Adam (arXiv 1412.6980) with the gradient clipped to `max_norm`; zeroes the gradient and returns its norm before clipping.
+
+    What `weights` and `gradient` have more than `moments` is left alone.
+    """
     norm = np.float32(0)
-    for k in range(gradient.shape[0]):
+    for k in range(moments.shape[0]):
         norm += gradient[k] * gradient[k]
     norm = np.sqrt(norm)
     # as `torch.nn.utils.clip_grad_norm_`, which adds 1e-6
@@ -239,7 +251,7 @@ def adam_step(weights, gradient, moments, squares, step, lr, beta1, beta2, eps, 
     step_size = np.float32(lr / (1 - beta1**step))
     # the bias corrections depend on the step alone
     correction, least = np.float32(1 / np.sqrt(1 - beta2**step)), np.float32(eps)
-    for k in range(gradient.shape[0]):
+    for k in range(moments.shape[0]):
         g = gradient[k] * clip
         m = moments[k] + (_ONE - decay1) * (g - moments[k])
         v = decay2 * squares[k] + (_ONE - decay2) * g * g

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -9,14 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludory.agents.networks.layers.bit_kernels import LANES
-from ludory.agents.networks.layers.packed_linear import PackedLinear, usual_row
+from ludory.agents.networks.layers.bit_kernels import LANES, BitCode, bit_code
+from ludory.agents.networks.layers.packed_linear import PackedLinear
+from ludory.agents.networks.layers.vectors import WIDTH
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.engine.parallel import run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
-from .mlp_kernels import encoder_base, outputs, weight_count
+from .mlp_kernels import behind_count, encoder_base, outputs
 
 Floats = NDArray[np.float32]
 
@@ -33,20 +35,24 @@ class CompiledMlp:
 
     Args:
         policy: a policy that `can_compile` accepts.
-        usual: packed row (bytes,) that others are compared with.
+        code: by which packed rows are told apart.
     """
 
-    def __init__(self, policy: MlpPolicy, usual: NDArray[np.uint8]) -> None:
-        self.policy, self.usual = policy, usual
+    def __init__(self, policy: MlpPolicy, code: BitCode) -> None:
+        self.policy, self.code = policy, code
         towers, hidden = len(policy.torso), [layer.out_features for layer in _linears(policy.torso[0])]
         first = policy.encoder.out_features // towers
         self.shape = np.array(
-            [len(usual), towers, policy.logits.out_features, policy.activation_name == "tanh", first, *hidden], np.int64
+            [len(code.usual), towers, policy.logits.out_features, policy.activation_name == "tanh", first, *hidden],
+            np.int64,
         )
-        self.size = int(weight_count(self.shape))
-        self.subject = f"mlp {'x'.join(map(str, [towers, first, *hidden]))} {policy.activation_name}, {len(usual)} bytes, {policy.logits.out_features} outputs"
+        self._width, self._bits = towers * first, len(code.usual) * 8
+        self._start = int(behind_count.py_func(self.shape)) + self._width
+        self.size = self._start + self._bits * self._width
+        """Length of the vector without the room for patterns."""
+        self.subject = f"mlp {'x'.join(map(str, [towers, first, *hidden]))} {policy.activation_name}, {len(code.usual)} bytes, {policy.logits.out_features} outputs"
         """What the time of a pass depends on, in words."""
-        used = np.unpackbits(usual)[: policy.encoder.in_features].astype(bool)
+        used = np.unpackbits(code.usual)[: policy.encoder.in_features].astype(bool)
         self._signs = torch.from_numpy(np.where(used, np.float32(-1), np.float32(1))).unsqueeze(1)
         self.behind = [p for layer in self._layers() for p in (layer.weight, layer.bias)]
 
@@ -64,27 +70,32 @@ class CompiledMlp:
 
     def empty_base(self) -> Floats:
         """An empty output array for `encoder_base`."""
-        return np.zeros(int(self.shape[1] * self.shape[4]), np.float32)
+        return np.zeros(self._width, np.float32)
 
     def pack(self, tensors: list[Tensor], signed: bool = True) -> Floats:
         """The vector of tensors with the shapes and order of `parameters`; signed=False for squares."""
-        encoder, *rest = (tensor.detach() for tensor in tensors)
-        vector = torch.zeros(self.size)
-        columns = vector[: (len(self.usual) * 8) * len(rest[0])].view(-1, len(rest[0]))
+        encoder, bias, *rest = (tensor.detach() for tensor in tensors)
+        vector = torch.from_numpy(self.zeros())
+        columns = vector[self._start : self.size].view(self._bits, self._width)
         columns[: encoder.shape[1]] = encoder.t() * self._signs if signed else encoder.t()
-        at = len(self.usual) * 8 * len(rest[0])
-        vector[at:] = torch.cat([tensor.flatten() for tensor in rest])
+        vector[: self._start] = torch.cat([tensor.flatten() for tensor in (*rest, bias)])
         return vector.numpy()
 
     def unpack(self, vector: Floats, into: list[Tensor], signed: bool = True) -> None:
         """Write the vector to tensors with the shapes and order of `parameters`."""
-        encoder, *rest = (tensor.detach() for tensor in into)
+        encoder, bias, *rest = (tensor.detach() for tensor in into)
         source = torch.from_numpy(vector)
-        columns = source[: encoder.numel()].view(encoder.shape[1], encoder.shape[0])
+        columns = source[self._start :][: encoder.numel()].view(encoder.shape[1], encoder.shape[0])
         encoder.copy_((columns * self._signs if signed else columns).t())
-        at = len(self.usual) * 8 * len(rest[0])
-        for tensor, part in zip(rest, source[at:].split([tensor.numel() for tensor in rest]), strict=True):
+        parts = [*rest, bias]
+        for tensor, part in zip(parts, source[: self._start].split([part.numel() for part in parts]), strict=True):
             tensor.copy_(part.view_as(tensor))
+
+    def zeros(self) -> Floats:
+        """A vector of zeros, with room for patterns."""
+        before = -self._start % WIDTH
+        # columns begin with a cache line
+        return _zeros(before + self.size + len(self.code.patterns) * self._width)[before:]
 
     def renamed(self, vector: Floats, symmetry: Symmetry, back: bool = False) -> Floats:
         """The weights with which the network sees rows as if they were renamed, and answers in the old names.
@@ -97,16 +108,16 @@ class CompiledMlp:
             symmetry: of the game.
             back: return from the renamed places to the own ones.
         """
-        bits, width = len(self.usual) * 8, int(self.shape[1] * self.shape[4])
         entries, actions = symmetry.observation, symmetry.actions
         # The renamed network meets old bit j where the network meets the new bit that was bit j.
         columns, rows = (entries, np.argsort(actions)) if back else (np.argsort(entries), actions)
         signs = self._signs[:, 0].numpy()
-        found, known = vector.copy(), len(entries)
-        own, new = (array[: bits * width].reshape(bits, width) for array in (vector, found))
+        found, known = self.zeros()[: len(vector)], len(entries)
+        found[:] = vector
+        own, new = (array[self._start : self.size].reshape(self._bits, self._width) for array in (vector, found))
         np.multiply(own[columns], (signs * signs[columns])[:, None], out=new[:known])
         count, inner = int(self.shape[2]), int(self.shape[-1])
-        end = self.size - inner - 1
+        end = self._start - self._width - inner - 1
         weights, bias = end - count * (inner + 1), end - count
         found[weights:bias] = vector[weights:bias].reshape(count, inner)[rows].ravel()
         found[bias:end] = vector[bias:end][rows]
@@ -117,11 +128,11 @@ class Workspace:
     """Scratch arrays of one thread."""
 
     def __init__(self, mlp: CompiledMlp) -> None:
-        bits, towers, actions = len(mlp.usual) * 8, int(mlp.shape[1]), int(mlp.shape[2])
+        bits, towers, actions = len(mlp.code.usual) * 8, int(mlp.shape[1]), int(mlp.shape[2])
         width, units = towers * int(mlp.shape[4]), towers * int(mlp.shape[4:].sum())
         encoder = (
-            np.zeros((LANES, width), np.float32),
-            np.zeros(bits, np.uint64),
+            _zeros((LANES, width)),
+            np.zeros(bits + len(mlp.code.patterns), np.uint64),
             np.zeros((LANES, bits + 8), np.uint32),
             np.zeros(LANES, np.int64),
         )
@@ -134,8 +145,9 @@ class Workspace:
             (LANES, widest),
             (LANES, width),
         )
-        self.gradient = np.zeros(mlp.size, np.float32)
-        self.arrays = (encoder, *(np.zeros(size, np.float32) for size in sizes), self.gradient)
+        gradient = mlp.zeros()
+        self.gradient = gradient[: mlp.size]
+        self.arrays = (encoder, *map(_zeros, sizes), gradient)
 
 
 class CompiledForward:
@@ -147,16 +159,16 @@ class CompiledForward:
     """
 
     def __init__(self, policy: MlpPolicy, like: Tensor) -> None:
-        self.mlp = CompiledMlp(policy, usual_row(like.numpy()))
+        self.mlp = CompiledMlp(policy, bit_code(like.numpy()))
         self.weights, self.base = self.mlp.pack(self.mlp.parameters()), self.mlp.empty_base()
-        encoder_base(self.weights, self.mlp.shape, self.mlp.usual, self.base)
+        encoder_base(self.weights, self.mlp.shape, tuple(self.mlp.code), self.base)
         self.work = [Workspace(self.mlp) for _ in range(thread_count())]
 
     def __call__(self, observation: Tensor) -> PolicyOutput:
         """Logits (m, A) and values (m,)."""
         rows = len(observation)
         logits, values = torch.empty(rows, int(self.mlp.shape[2])), torch.empty(rows)
-        common = self.weights, self.mlp.shape, self.mlp.usual, self.base, observation.contiguous().numpy()
+        common = self.weights, self.mlp.shape, tuple(self.mlp.code), self.base, observation.contiguous().numpy()
         free = list(self.work)
 
         def part(start: int, stop: int) -> None:
@@ -164,6 +176,14 @@ class CompiledForward:
 
         run_parts(part, rows)
         return PolicyOutput(logits, values, None)
+
+
+def _zeros(shape: int | tuple[int, ...]) -> Floats:
+    """Zeros that begin with a cache line: vectors that two lines share are loaded twice."""
+    size = math.prod(shape) if isinstance(shape, tuple) else shape
+    memory = np.zeros(size + WIDTH, np.float32)
+    first = -memory.ctypes.data % 64 // 4
+    return memory[first : first + size].reshape(shape)
 
 
 def _linears(tower: Any) -> list[Any]:

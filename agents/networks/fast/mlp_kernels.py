@@ -3,9 +3,9 @@
 Between the layers an array is (features, 64), so that every product is one of `vectors.add_product`. The first layer is a sum over the
 bits in which a row differs from the usual row, about 125 of 658 for Hanabi (`bit_kernels`). Weights, and gradients, are one float32 vector:
 
-    encoder columns (bytes * 8, E), encoder bias (E)
-    for each further layer and tower: weight (out, in), bias (out)
+    for each layer behind the first one and each tower: weight (out, in), bias (out)
     logits weight (A, h), bias (A); value weight (h), bias (1)
+    encoder bias (E); encoder columns (bytes * 8, E); room for columns of patterns, which are no weights
 
 E = towers * hidden[0]. Columns of bits that are usual are stored with the other sign, so that a difference always adds.
 `shape` is int64 (4 + depth,): bytes of a row, towers, A, 1 for tanh or 0 for ReLU, widths of the hidden layers.
@@ -15,7 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.agents.networks.layers.bit_kernels import LANES, add_columns, add_gradient, base_row, mark_differences
+from ludory.agents.networks.layers.bit_kernels import (
+    LANES,
+    add_columns,
+    add_gradient,
+    base_row,
+    mark_differences,
+    share_patterns,
+)
 from ludory.agents.networks.layers.vectors import FLAGS, INLINED, add_product, transpose
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
@@ -40,48 +47,54 @@ def exp(x):  # type: ignore[no-untyped-def]
     return part * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@cached_kernel(**FLAGS)
-def weight_count(shape):  # type: ignore[no-untyped-def]
-    """Length of the vector of weights."""
-    width, towers, actions = shape[1] * shape[4], shape[1], shape[2]
-    count = (shape[0] * 8 + 1) * width
+@cached_kernel(**INLINED)
+def behind_count(shape):  # type: ignore[no-untyped-def]
+    """How many weights are behind the encoder."""
+    count = (shape[2] + 1) * (shape[-1] + 1)
     for layer in range(5, shape.shape[0]):
-        count += towers * (shape[layer] * shape[layer - 1] + shape[layer])
-    return count + (actions + 1) * (shape[-1] + 1)
+        count += shape[1] * (shape[layer] * shape[layer - 1] + shape[layer])
+    return count
 
 
 @cached_kernel(**INLINED)
 def _columns(vector, shape):  # type: ignore[no-untyped-def]
     """The encoder's columns of a vector of weights or of their gradient, and its bias."""
-    width, bits = shape[1] * shape[4], shape[0] * 8
-    return vector[: bits * width].reshape(bits, width), vector[bits * width : (bits + 1) * width]
+    width, start = shape[1] * shape[4], behind_count(shape)
+    return vector[start + width :].reshape(-1, width), vector[start : start + width]
 
 
 @cached_kernel(**INLINED)
-def encoder_base(weights, shape, usual, out):  # type: ignore[no-untyped-def]
-    """Write what the encoder gives for the usual row, (E,)."""
+def encoder_base(weights, shape, code, out):  # type: ignore[no-untyped-def]
+    """Write what the encoder gives for the usual row, (E,), and the columns of patterns."""
     columns, bias = _columns(weights, shape)
-    base_row(columns, usual, bias, out)
+    base_row(columns, code, bias, out)
 
 
 @cached_kernel(**INLINED)
-def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-untyped-def]
-    """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and where rows differ from the usual one."""
+def encode(weights, shape, code, base, seen, order, work):  # type: ignore[no-untyped-def]
+    """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and which columns rows add."""
     sums, _, places, found = work
     columns, _ = _columns(weights, shape)
     count = order.shape[0]
-    add_columns(columns, base, usual, seen, order, places, found, sums[:count])
+    add_columns(columns, base, code, seen, order, places, found, sums[:count])
     # lanes without a row
     sums[count:] = 0
 
 
 @cached_kernel(**INLINED)
-def encoder_gradient(shape, usual, count, work, delta, gradient):  # type: ignore[no-untyped-def]
+def encoder_gradient(shape, code, count, work, delta, gradient):  # type: ignore[no-untyped-def]
     """Add the encoder's gradient of the `count` rows that were encoded last; `delta` (64, E) is that of its sums."""
     _, marks, places, found = work
     columns, bias = _columns(gradient, shape)
     mark_differences(places, found, count, marks)
-    add_gradient(usual, marks, delta, columns, bias)
+    add_gradient(code[0], marks, delta, columns, bias)
+
+
+@cached_kernel(**INLINED)
+def share_gradient(shape, code, gradient):  # type: ignore[no-untyped-def]
+    """Share the gradients of patterns' columns by their bits: the last part of a gradient."""
+    columns, _ = _columns(gradient, shape)
+    share_patterns(code, columns)
 
 
 @cached_kernel(**INLINED)
@@ -120,7 +133,7 @@ def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     towers, actions, tanh, width = shape[1], shape[2], shape[3] == 1, shape[1] * shape[4]
     transpose(sums, x[:width])
     _activate(x[:width], tanh)
-    at, below, here = (shape[0] * 8 + 1) * width, 0, width
+    at, below, here = 0, 0, width
     for layer in range(5, shape.shape[0]):
         inner, size = shape[layer - 1], shape[layer]
         for _ in range(towers):
@@ -154,7 +167,7 @@ def backward(weights, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ig
     d_x[:] = 0
     here, inner = x.shape[0], shape[-1]
     # from the end: the last layer is that of the value
-    at = gradient.shape[0] - inner - 1
+    at = behind_count(shape) - inner - 1
     _layer_gradient(weights, at, x[here - inner :], d_out[actions:], d_x[here - inner :], rows, gradient)
     at -= actions * (inner + 1)
     first = here - towers * inner
@@ -190,13 +203,13 @@ def _layer_gradient(weights, at, x, d_out, d_x, rows, gradient):  # type: ignore
 
 
 @cached_kernel(**FLAGS)
-def outputs(weights, shape, usual, base, seen, logits, values, work, start, stop):  # type: ignore[no-untyped-def]
+def outputs(weights, shape, code, base, seen, logits, values, work, start, stop):  # type: ignore[no-untyped-def]
     """Write logits (m, A) and values (m,) of rows start to stop of `seen` (m, bytes)."""
     encoder, x, out = work[0], work[1], work[3]
     actions = logits.shape[1]
     for first in range(start, stop, LANES):
         rows = np.arange(first, min(first + LANES, stop))
-        encode(weights, shape, usual, base, seen, rows, encoder)
+        encode(weights, shape, code, base, seen, rows, encoder)
         forward(weights, shape, encoder[0], x, out)
         for i in range(rows.shape[0]):
             for a in range(actions):

@@ -1,17 +1,21 @@
 """Kernels of a layer over packed bits: sums of the columns of its weights where a row differs from the usual row, and their gradient.
 
-The weights of the layer are columns (bytes * 8, width), one for each bit. Columns of bits that are usual are stored with the other sign,
-so that a difference always adds. Rows are worked on 64 at a time; the gradient of a bit's column is the sum over the rows that differ in
-it, which are the bits of one word.
+The weights of the layer are columns (bytes * 8 + patterns, width), one for each bit. Columns of bits that are usual are stored with the
+other sign, so that a difference always adds. Bits that often differ together are a pattern, whose column is their sum: one addition
+instead of several. Rows are worked on 64 at a time; the gradient of a column is the sum over the rows that have it, which are the bits of
+one word.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
-from .vectors import FLAGS, INLINED, add_listed_rows, add_marked_rows, put_eight
+from .vectors import FLAGS, INLINED, add_listed_rows, add_marked_rows, list_columns
 
 LANES = 64
 """Rows that are worked on side by side."""
@@ -19,30 +23,66 @@ _ONE = np.uint64(1)
 _BITS = np.array([[v >> (7 - b) & 1 for b in range(8)] for v in range(256)], np.uint8)
 """The bits of a byte, the highest first."""
 _COUNTS = _BITS.sum(1, dtype=np.int64)
-_PLACES = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint8)
+_PLACES = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint32)
 """Places of the ones of a byte, and then of its zeros."""
+SAMPLE = 128
+"""Rows by which patterns are chosen."""
+MOST_PATTERNS = 128
+RAREST = 32
+"""A pattern is in one of so many rows: its column must be summed, and its gradient distributed, once for each minibatch."""
+
+
+class BitCode(NamedTuple):
+    """How rows are told apart: from which one they differ, and by which columns."""
+
+    usual: NDArray[np.uint8]
+    """(bytes,), the row that others are compared with."""
+    lines: NDArray[np.uint16]
+    """(bytes, 256), for each byte of a difference a line of `places`."""
+    places: NDArray[np.uint32]
+    """(256 + patterns, 8), columns, counted from the byte's first one."""
+    counts: NDArray[np.int64]
+    """(256 + patterns,), how many of a line are columns."""
+    patterns: NDArray[np.int64]
+    """(patterns, 2), byte and its bits."""
+
+
+def bit_code(rows: NDArray[np.uint8], patterns: bool = True) -> BitCode:
+    """The code that makes rows like these (m, bytes) short: the usual row has the bits that are set in most of them."""
+    sample = rows[:: -(-len(rows) // 64) or 1]
+    usual = np.packbits(np.unpackbits(sample, axis=1).sum(0, dtype=np.int64) * 2 > len(sample))
+    size = len(usual)
+    lines = np.tile(np.arange(256, dtype=np.uint16), (size, 1))
+    sample = rows[:: -(-len(rows) // SAMPLE) or 1] ^ usual
+    found = np.bincount((sample + 256 * np.arange(size)).ravel(), minlength=size * 256)
+    # a pattern of n bits saves n - 1 additions in every row that has it
+    saved = found * np.tile(_COUNTS - 1, size) * (patterns and found * RAREST > len(sample))
+    worth = np.flatnonzero(saved > 0)
+    chosen = worth[np.argsort(-saved[worth], kind="stable")][:MOST_PATTERNS]
+    byte, value = np.divmod(chosen, 256)
+    lines[byte, value] = 256 + np.arange(len(chosen))
+    # a pattern's line has one column, behind those of all bits
+    own = np.zeros((len(chosen), 8), np.int64)
+    own[:, 0] = 8 * (size - byte) + np.arange(len(chosen))
+    places, counts = np.concatenate([_PLACES, own.astype(np.uint32)]), np.append(_COUNTS, np.ones_like(chosen))
+    return BitCode(usual, lines, places, counts, np.stack([byte, value], axis=1))
 
 
 @cached_kernel(**INLINED)
-def differences(row, usual, places):  # type: ignore[no-untyped-def]
-    """Write the places (uint32, as many as bits and 8 more) where a packed row differs from the usual one; returns how many."""
-    count = 0
-    for k in range(row.shape[0]):
-        byte = row[k] ^ usual[k]
-        # always eight, of which the next byte overwrites those that are none: a branch would be foretold wrongly too often
-        put_eight(_PLACES, byte, k * 8, places, count)
-        count += _COUNTS[byte]
-    return count
+def differences(row, code, places):  # type: ignore[no-untyped-def]
+    """Write the columns (uint32, room for 8 more than there are bits) that a packed row adds to the usual one; returns how many."""
+    usual, lines, table, counts, _ = code
+    return list_columns(row, usual, lines, table, counts, places)
 
 
 @cached_kernel(**INLINED)
-def add_columns(columns, base, usual, seen, rows, places, found, out):  # type: ignore[no-untyped-def]
+def add_columns(columns, base, code, seen, rows, places, found, out):  # type: ignore[no-untyped-def]
     """Write the layer's sums of `rows` (at most 64) of `seen` (m, bytes) to `out` (rows, width): that of the usual row, and their own columns.
 
-    places: (64, bits + 8) uint32 and found (64,), where rows differ from the usual one.
+    places: (64, bits + 8) uint32 and found (64,), the columns that rows add.
     """
     for i in range(rows.shape[0]):
-        found[i] = differences(seen[rows[i]], usual, places[i])
+        found[i] = differences(seen[rows[i]], code, places[i])
         for j in range(base.shape[0]):
             out[i, j] = base[j]
     add_listed_rows(columns, places, found, out)
@@ -50,7 +90,7 @@ def add_columns(columns, base, usual, seen, rows, places, found, out):  # type: 
 
 @cached_kernel(**INLINED)
 def mark_differences(places, found, count, marks):  # type: ignore[no-untyped-def]
-    """Write to marks (bits,) uint64 which of the first `count` rows differ in a bit."""
+    """Write to marks (columns,) uint64 which of the first `count` rows add a column."""
     marks[:] = 0
     for i in range(count):
         own, mine = places[i], _ONE << np.uint64(i)
@@ -59,21 +99,47 @@ def mark_differences(places, found, count, marks):  # type: ignore[no-untyped-de
 
 
 @cached_kernel(**INLINED)
-def base_row(columns, usual, bias, out):  # type: ignore[no-untyped-def]
-    """Write what the layer gives for the usual row, (width,)."""
-    width = out.shape[0]
+def base_row(columns, code, bias, out):  # type: ignore[no-untyped-def]
+    """Write what the layer gives for the usual row, (width,), and the columns of patterns."""
+    usual, patterns = code[0], code[4]
+    width, bits = out.shape[0], usual.shape[0] * 8
     for j in range(width):
         out[j] = bias[j]
-    for bit in range(usual.shape[0] * 8):
+    for bit in range(bits):
         if usual[bit >> 3] >> (7 - (bit & 7)) & 1:
             # stored with the other sign: taking it off adds it
             for j in range(width):
                 out[j] -= columns[bit, j]
+    for p in range(patterns.shape[0]):
+        column = columns[bits + p]
+        column[:] = 0
+        for b in range(8):
+            if patterns[p, 1] >> (7 - b) & 1:
+                part = columns[patterns[p, 0] * 8 + b]
+                for j in range(width):
+                    column[j] += part[j]
+
+
+@cached_kernel(**INLINED)
+def share_patterns(code, columns):  # type: ignore[no-untyped-def]
+    """Add the gradient of each pattern's column to those of its bits, and set it to 0."""
+    bits, patterns = code[0].shape[0] * 8, code[4]
+    for p in range(patterns.shape[0]):
+        column = columns[bits + p]
+        for b in range(8):
+            if patterns[p, 1] >> (7 - b) & 1:
+                part = columns[patterns[p, 0] * 8 + b]
+                for j in range(column.shape[0]):
+                    part[j] += column[j]
+        column[:] = 0
 
 
 @cached_kernel(**INLINED)
 def add_gradient(usual, marks, delta, columns, bias):  # type: ignore[no-untyped-def]
-    """Add the gradient of the columns and of the bias (width,); `delta` (64, width) is that of the sums, zeros where there is no row."""
+    """Add the gradient of the columns and of the bias (width,); `delta` (64, width) is that of the sums, zeros where there is no row.
+
+    What is added to patterns' columns still has to be shared by their bits.
+    """
     width = delta.shape[1]
     # of all rows: the gradient of the bias
     block = np.zeros(width, np.float32)
@@ -92,29 +158,32 @@ def add_gradient(usual, marks, delta, columns, bias):  # type: ignore[no-untyped
 
 
 @cached_kernel(**FLAGS)
-def layer(columns, base, usual, seen, out, start, stop):  # type: ignore[no-untyped-def]
+def layer(columns, base, code, seen, out, start, stop):  # type: ignore[no-untyped-def]
     """Write the layer's sums (m, width) of rows start to stop of `seen` (m, bytes)."""
-    places, found = np.empty((LANES, columns.shape[0] + 8), np.uint32), np.empty(LANES, np.int64)
+    places, found = np.empty((LANES, seen.shape[1] * 8 + 8), np.uint32), np.empty(LANES, np.int64)
     for first in range(start, stop, LANES):
         after = min(first + LANES, stop)
-        add_columns(columns, base, usual, seen, np.arange(first, after), places, found, out[first:after])
+        add_columns(columns, base, code, seen, np.arange(first, after), places, found, out[first:after])
 
 
 @cached_kernel(**FLAGS)
-def layer_gradient(seen, usual, delta, start, stop):  # type: ignore[no-untyped-def]
-    """Gradient (bytes * 8 + 1, width) of the columns from that of the sums, (m, width), of rows start to stop; the last row is that of the bias."""
-    bits, width = usual.shape[0] * 8, delta.shape[1]
-    gradient, block = np.zeros((bits + 1, width), np.float32), np.zeros((LANES, width), np.float32)
-    places, found, marks = np.empty((LANES, bits + 8), np.uint32), np.empty(LANES, np.int64), np.empty(bits, np.uint64)
+def layer_gradient(seen, code, delta, start, stop):  # type: ignore[no-untyped-def]
+    """Gradient (1 + bytes * 8 + patterns, width) of bias and columns from that of the sums, (m, width), of rows start to stop."""
+    usual, patterns = code[0], code[4]
+    width, bits = delta.shape[1], usual.shape[0] * 8
+    gradient, block = np.zeros((1 + bits + patterns.shape[0], width), np.float32), np.zeros((LANES, width), np.float32)
+    places, found = np.empty((LANES, bits + 8), np.uint32), np.empty(LANES, np.int64)
+    marks = np.empty(bits + patterns.shape[0], np.uint64)
     for first in range(start, stop, LANES):
         count = min(LANES, stop - first)
         for i in range(count):
-            found[i] = differences(seen[first + i], usual, places[i])
+            found[i] = differences(seen[first + i], code, places[i])
         mark_differences(places, found, count, marks)
         for i in range(LANES):
             for j in range(width):
                 block[i, j] = delta[first + i, j] if i < count else np.float32(0)
-        add_gradient(usual, marks, block, gradient[:bits], gradient[bits])
+        add_gradient(usual, marks, block, gradient[1:], gradient[0])
+    share_patterns(code, gradient[1:])
     return gradient
 
 

@@ -16,10 +16,12 @@ import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
+from numba.core.cpu import CPUContext
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
-from ludory.envs.engine.binding.plain_kernels import PLAIN
+from ludory.envs.engine.binding.plain_kernels import PLAIN, WideArray
 
 FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
 """Of kernels that Python calls."""
@@ -51,26 +53,26 @@ def _instruction(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], An
 class _Array:
     """An array within the code that is being built; places in it are counted in bytes."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+    def __init__(self, context: CPUContext, builder: ir.IRBuilder, kind: types.Array, value: ir.Value) -> None:
         array = context.make_array(kind)(context, builder, value)
         self.builder, self.shape = builder, cgutils.unpack_tuple(builder, array.shape)
         self.strides = cgutils.unpack_tuple(builder, array.strides)
         self._start = builder.bitcast(array.data, _BYTE.as_pointer())
 
-    def _pointer(self, place: Any, kind: Any) -> Any:
+    def _pointer(self, place: ir.Value, kind: ir.Type) -> ir.Value:
         return self.builder.bitcast(self.builder.gep(self._start, [place]), kind.as_pointer())
 
-    def load(self, place: Any, kind: Any = _VECTOR, align: int = 4) -> Any:
+    def load(self, place: ir.Value, kind: ir.Type = _VECTOR, align: int = 4) -> ir.Value:
         value = self.builder.load(self._pointer(place, kind))
         value.align = align
         return value
 
-    def store(self, value: Any, place: Any) -> None:
+    def store(self, value: ir.Value, place: ir.Value) -> None:
         self.builder.store(value, self._pointer(place, value.type)).align = 4
 
 
-def _plain_array(array: Any) -> Any:
-    return getattr(array, "array", array)
+def _plain_array(array: WideArray | NDArray[Any]) -> NDArray[Any]:
+    return array.array if isinstance(array, WideArray) else array
 
 
 def _product_tile(rows: int) -> Any:
@@ -88,12 +90,15 @@ def _product_tile(rows: int) -> Any:
             numbers = [builder.add(args[1], _INT(k)) for k in range(rows)]
             places = [builder.add(builder.mul(number, sums.strides[0]), across) for number in numbers]
             starts = [builder.mul(number, left.strides[0]) for number in numbers]
+            # places on the stack, which LLVM turns into registers
             totals = [cgutils.alloca_once_value(builder, sums.load(place)) for place in places]
             with cgutils.for_range(builder, left.shape[1]) as loop:
+                # one vector of `b` serves all rows
                 column = builder.mul(loop.index, left.strides[1])
                 vector = right.load(builder.add(builder.mul(loop.index, right.strides[0]), across))
                 for start, total in zip(starts, totals, strict=True):
                     number = left.load(builder.add(start, column), _FLOAT)
+                    # one instruction where a processor multiplies and adds in one
                     added = builder.fmul(_repeated(builder, number), vector, flags=_FAST)
                     builder.store(builder.fadd(builder.load(total), added, flags=_FAST), total)
             for place, total in zip(places, totals, strict=True):
@@ -105,7 +110,7 @@ def _product_tile(rows: int) -> Any:
     return product_tile
 
 
-def _repeated(builder: Any, number: Any, kind: Any = _VECTOR) -> Any:
+def _repeated(builder: ir.IRBuilder, number: ir.Value, kind: ir.Type = _VECTOR) -> ir.Value:
     nothing = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nothing, number, ir.IntType(32)(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None))
@@ -119,6 +124,7 @@ def add_product(a, b, out):
     """Add a (N, K) @ b (K, M) to `out` (N, M); `a` may be transposed."""
     rows, columns = out.shape
     whole_rows, whole = rows - rows % TILE, columns - columns % WIDTH
+    # 16 columns of `b` stay in the nearest cache while all rows pass
     for j in range(0, whole, WIDTH):
         for n in range(0, whole_rows, TILE):
             _tile(a, n, b, j, out)
@@ -135,13 +141,13 @@ def add_product(a, b, out):
 class _Sums:
     """A part of an array of sums, `vectors` vectors from column `j` on, that is kept in registers until `store`."""
 
-    def __init__(self, array: _Array, j: Any, vectors: int) -> None:
+    def __init__(self, array: _Array, j: ir.Value, vectors: int) -> None:
         self.array, self.builder = array, array.builder
         first = self.builder.mul(j, _INT(4))
         self.places = [self.builder.add(first, _INT(4 * WIDTH * k)) for k in range(vectors)]
         self.totals = [cgutils.alloca_once_value(self.builder, array.load(place)) for place in self.places]
 
-    def add(self, matrix: _Array, row: Any) -> None:
+    def add(self, matrix: _Array, row: ir.Value) -> None:
         """Add the same columns of a row of `matrix`."""
         start = self.builder.mul(row, matrix.strides[0])
         for place, total in zip(self.places, self.totals, strict=True):
@@ -190,6 +196,7 @@ def _marked(vectors: int) -> Any:
         def build(context, builder, signature, args):
             rows, sums = (_Array(context, builder, signature.args[k], args[k]) for k in (0, 3))
             totals, left = _Sums(sums, args[2], vectors), cgutils.alloca_once_value(builder, args[1])
+            # while marks are left, add the row of the lowest one and take it off
             head, body, end = (builder.append_basic_block(name) for name in ("marks", "mark", "no_mark"))
             builder.branch(head)
             builder.position_at_end(head)
@@ -217,7 +224,7 @@ def add_listed_rows(matrix, places, found, out):
     """Add to each row k of `out` (n, width) the rows places[k, :found[k]] (uint32) of `matrix` (m, width)."""
     width = out.shape[1]
     whole, vectors = width - width % (TILE * WIDTH), width - width % WIDTH
-    # column by column, since a part of the matrix fits into the nearest cache
+    # a part of the columns for all rows, since a part of the matrix fits into a nearer cache than all of it
     for j in range(0, whole, TILE * WIDTH):
         for k in range(out.shape[0]):
             _add_listed(matrix, places[k], found[k], j, out[k])
@@ -245,6 +252,7 @@ def add_marked_rows(matrix, marks, out):
             _add_marked_vector(matrix, marks[k], j, out[k])
     if vectors < width:
         for k in range(out.shape[0]):
+            # the same for columns that fill no vector
             left = marks[k]
             while left:
                 row = lowest_one(left)
@@ -267,23 +275,43 @@ def lowest_one(typing, word):
     return types.int64(types.uint64), build
 
 
-def _plain_eight(table, v, start, places, count):
-    _plain_array(places)[count : count + 8] = start + _plain_array(table)[v]
+def _plain_list(row, usual, lines, places, counts, out):
+    row, usual, lines, places, counts, out = map(_plain_array, (row, usual, lines, places, counts, out))
+    count = 0
+    for k, byte in enumerate(row ^ usual):
+        line = lines[k, byte]
+        out[count : count + 8] = 8 * k + places[line]
+        # the next byte overwrites what is none
+        count += int(counts[line])
+    return count
 
 
-@_instruction(_plain_eight)
-def put_eight(typing, table, v, start, places, count):
-    """Write start + table[v] to places[count : count + 8] (uint32); table is (m, 8) uint8."""
+@_instruction(_plain_list)
+def list_columns(typing, row, usual, lines, places, counts, out):
+    """Write the columns that a packed row adds to the usual one, with the tables of a `BitCode`; returns how many.
+
+    Eight are written for each byte, of which the next one overwrites those that are none: a branch would be foretold wrongly too often.
+    """
 
     def build(context, builder, signature, args):
-        rows, out = (_Array(context, builder, signature.args[k], args[k]) for k in (0, 3))
-        kind = ir.VectorType(ir.IntType(32), 8)
-        numbers = builder.zext(rows.load(builder.mul(args[1], _INT(8)), ir.VectorType(_BYTE, 8), 1), kind)
-        first = builder.trunc(args[2], ir.IntType(32))
-        out.store(builder.add(numbers, _repeated(builder, first, kind)), builder.mul(args[4], _INT(4)))
-        return context.get_dummy_value()
+        arrays = [_Array(context, builder, kind, value) for kind, value in zip(signature.args, args, strict=True)]
+        own, other, table, which, sizes, out = arrays
+        kind, number = ir.VectorType(ir.IntType(32), 8), ir.IntType(32)
+        count = cgutils.alloca_once_value(builder, _INT(0))
+        with cgutils.for_range(builder, own.shape[0]) as loop:
+            k = loop.index
+            # the bits in which the byte differs
+            byte = builder.zext(builder.xor(own.load(k, _BYTE, 1), other.load(k, _BYTE, 1)), _INT)
+            at = builder.add(builder.mul(k, table.strides[0]), builder.mul(byte, _INT(2)))
+            line = builder.zext(table.load(at, ir.IntType(16), 2), _INT)
+            first = builder.trunc(builder.mul(k, _INT(8)), number)
+            found = builder.add(which.load(builder.mul(line, _INT(32)), kind), _repeated(builder, first, kind))
+            before = builder.load(count)
+            out.store(found, builder.mul(before, _INT(4)))
+            builder.store(builder.add(before, sizes.load(builder.mul(line, _INT(8)), _INT, 8)), count)
+        return builder.load(count)
 
-    return types.void(table, types.int64, types.int64, places, types.int64), build
+    return types.int64(row, usual, lines, places, counts, out), build
 
 
 def _plain_transpose(a, i, j, out):
@@ -326,6 +354,7 @@ def transpose(a, out):
     for i in range(0, whole_rows, 8):
         for j in range(0, whole, 8):
             _transpose_eight(a, i, j, out)
+    # what is left at the right and at the bottom
     for i in range(rows):
         for j in range(whole if i < whole_rows else 0, columns):
             out[j, i] = a[i, j]

@@ -24,6 +24,7 @@ from ludory.envs.kernels import BATCH_FLAGS, KERNEL_FLAGS
 
 from .checked_cache import CheckedCache
 from .linked_kernel import BatchCompiler
+from .plain_kernels import PLAIN
 
 
 def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,6 +76,9 @@ def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
                 yield f"{name}={list(value)!r}"
             elif isinstance(value, int | float | str | tuple | np.generic):
                 yield f"{name}={value!r}"
+            elif hasattr(value, PLAIN):
+                # an intrinsic: its code is built by functions of its module
+                yield f"{name} {inspect.getsource(sys.modules[value.__module__])}"
 
 
 @cache
