@@ -21,7 +21,6 @@ from torch import Tensor
 from torch.optim import Adam
 
 from ludory.agents.networks.fast.compiled_mlp import CompiledMlp, Workspace
-from ludory.agents.networks.fast.mlp_kernels import encoder_base
 from ludory.agents.networks.layers.bit_kernels import bit_code
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.sampling.rollout import Rollout
@@ -29,7 +28,7 @@ from ludory.envs.engine.parallel import part_count, run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
 from .config import PPOConfig
-from .kernels import TWIN_OF, adam_step, normalise, update
+from .kernels import TWIN_OF, adam_step, normalise, prepare, update
 
 ROWS_PER_THREAD = 512
 """Fewest rows of a minibatch per thread: starting a thread's work costs about 50 microseconds."""
@@ -90,7 +89,7 @@ class CompiledUpdate:
         self.weights = self.mlp.pack(self.mlp.parameters())
         self.moments, self.squares = (self._moment(name) for name in ("exp_avg", "exp_avg_sq"))
         self.steps = int(self._state("step")[0]) if self.optimizer.state else 0
-        self.base = self.mlp.empty_base()
+        self.base, self.turned = self.mlp.empty_base(), self.mlp.empty_turned()
         self.work = [Workspace(self.mlp) for _ in range(thread_count())]
 
     def _state(self, name: str) -> list[Tensor]:
@@ -106,7 +105,7 @@ class CompiledUpdate:
         if config.normalize_advantage and len(rows) > 1:
             normalise(self.raw, rows, self.advantages)
         weights = self.weights if self.symmetry is None else self.mlp.renamed(self.weights, self.symmetry)
-        encoder_base(weights, self.mlp.shape, tuple(self.mlp.code), self.base)
+        prepare(weights, self.mlp.shape, tuple(self.mlp.code), self.base, self.turned)
         sums = np.zeros((len(self.work), 6))
         share, threads = np.float32(1 / len(rows)), self._parts(len(rows))
 
@@ -162,7 +161,7 @@ class CompiledUpdate:
     ) -> int:
         """`kernels.update` with the scratch arrays `which`; writes sums and norms to `out`."""
         config, group = self.config, self.optimizer.param_groups[0]
-        net = weights, self.mlp.shape, self.heads, tuple(self.mlp.code), self.base
+        net = weights, self.mlp.shape, self.heads, tuple(self.mlp.code), self.base, self.turned
         coefficients = tuple(map(np.float32, (config.clip_range, self.ent_coef, self.vf_coef, self.kl_coef)))
         settings = (*map(float, (group["lr"], *group["betas"], group["eps"])), float(config.max_grad_norm))
         adam = self.moments, self.squares, self.steps, *settings

@@ -18,6 +18,7 @@ from ludory.agents.networks.fast.mlp_kernels import (
     exp,
     forward,
     share_gradient,
+    turn,
 )
 from ludory.agents.networks.layers.bit_kernels import LANES
 from ludory.agents.networks.layers.vectors import FLAGS, INLINED
@@ -33,7 +34,7 @@ _ILLEGAL = np.float32(-1e30)
 def update(net, data, raw, order, batch, share, coefficients, normalised, max_kl, work, adam, sums, norms):  # type: ignore[no-untyped-def]
     """Minibatches of `batch` rows of `order`, each with a gradient and a step of Adam along it; returns how many were begun.
 
-    net: weights, shape, sizes of heads, code of the rows and a place for the encoder's base row.
+    net: weights, shape, sizes of heads, code of the rows, and places for the encoder's base row and for turned weights.
     data: packed observations (m, bytes), packed masks (m, bytes), actions (m, H), joint log-probability at acting (m,),
         advantages (m,), returns (m,), logits of a teacher (m, A), or (m, 0) without one, and the heads that had an effect
         (m, H) bool, or (0, H) for all.
@@ -46,23 +47,30 @@ def update(net, data, raw, order, batch, share, coefficients, normalised, max_kl
     sums: (minibatches, 6) float64, sums of policy loss, value loss, entropy, approximate KL, clipped rows and KL to the teacher.
     norms: (minibatches,) norms of gradients before clipping.
     """
-    weights, shape, heads, code, base = net
+    weights, shape, _, code, base, turned = net
     moments, squares, steps, lr, beta1, beta2, eps, max_norm = adam
     part, done = share > 0, 0
     for first in range(0, order.shape[0], batch):
         rows = order[first : min(first + batch, order.shape[0])]
         if not part:
             share = np.float32(1 / rows.shape[0])
-            encoder_base(weights, shape, code, base)
+            prepare(weights, shape, code, base, turned)
             if normalised and rows.shape[0] > 1:
                 normalise(raw, rows, data[4])
-        add_gradient(weights, shape, heads, code, base, data, rows, share, coefficients, work, sums[done])
+        add_gradient(net, data, rows, share, coefficients, work, sums[done])
         done += 1
         if part or sums[done - 1, 3] > max_kl * rows.shape[0]:
             break
         step = steps + done
         norms[done - 1] = adam_step(weights, work[7], moments, squares, step, lr, beta1, beta2, eps, max_norm)
     return done
+
+
+@cached_kernel(**INLINED)
+def prepare(weights, shape, code, base, turned):  # type: ignore[no-untyped-def]
+    """What follows from new weights, before rows are worked on."""
+    encoder_base(weights, shape, code, base)
+    turn(weights, shape, turned)
 
 
 @cached_kernel(**INLINED)
@@ -80,8 +88,9 @@ def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
 
 
 @cached_kernel(**INLINED)
-def add_gradient(weights, shape, heads, code, base, data, order, share, coefficients, work, sums):  # type: ignore[no-untyped-def]
+def add_gradient(net, data, order, share, coefficients, work, sums):  # type: ignore[no-untyped-def]
     """Add the gradient of the loss over rows `order`, each weighing `share`, to `work.gradient`, and what is reported to `sums`."""
+    weights, shape, heads, code, base, turned = net
     seen, decisions = data[0], data[1:]
     encoder, x, d_x, out, d_out, scratch, d_sums, gradient = work
     for first in range(0, order.shape[0], LANES):
@@ -89,7 +98,7 @@ def add_gradient(weights, shape, heads, code, base, data, order, share, coeffici
         encode(weights, shape, code, base, seen, rows, encoder)
         forward(weights, shape, encoder[0], x, out)
         _loss(heads, decisions, rows, share, coefficients, out, d_out, sums)
-        backward(weights, shape, x, d_out, d_x, scratch, d_sums, gradient)
+        backward(turned, shape, x, d_out, d_x, scratch, d_sums, gradient)
         encoder_gradient(shape, code, rows.shape[0], encoder, d_sums, gradient)
     share_gradient(shape, code, gradient)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import math
+from functools import cache
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -10,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ludory.agents.networks.layers import bit_kernels, vectors
 from ludory.agents.networks.layers.bit_kernels import LANES, BitCode, bit_code
 from ludory.agents.networks.layers.packed_linear import PackedLinear
 from ludory.agents.networks.layers.vectors import WIDTH
@@ -18,6 +22,7 @@ from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.engine.parallel import run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
+from . import mlp_kernels
 from .mlp_kernels import behind_count, encoder_base, outputs
 
 Floats = NDArray[np.float32]
@@ -50,7 +55,7 @@ class CompiledMlp:
         self._start = int(behind_count.py_func(self.shape)) + self._width
         self.size = self._start + self._bits * self._width
         """Length of the vector without the room for patterns."""
-        self.subject = f"mlp {'x'.join(map(str, [towers, first, *hidden]))} {policy.activation_name}, {len(code.usual)} bytes, {policy.logits.out_features} outputs"
+        self.subject = f"mlp {'x'.join(map(str, [towers, first, *hidden]))} {policy.activation_name}, {len(code.usual)} bytes, {policy.logits.out_features} outputs, kernels {_version()}"
         """What the time of a pass depends on, in words."""
         used = np.unpackbits(code.usual)[: policy.encoder.in_features].astype(bool)
         self._signs = torch.from_numpy(np.where(used, np.float32(-1), np.float32(1))).unsqueeze(1)
@@ -71,6 +76,10 @@ class CompiledMlp:
     def empty_base(self) -> Floats:
         """An empty output array for `encoder_base`."""
         return np.zeros(self._width, np.float32)
+
+    def empty_turned(self) -> Floats:
+        """An empty output array for `turn`."""
+        return _zeros(self._start)
 
     def pack(self, tensors: list[Tensor], signed: bool = True) -> Floats:
         """The vector of tensors with the shapes and order of `parameters`; signed=False for squares."""
@@ -136,7 +145,8 @@ class Workspace:
             np.zeros((LANES, bits + 8), np.uint32),
             np.zeros(LANES, np.int64),
         )
-        widest = int(mlp.shape[4:].max())
+        # rows that are no power of two apart do not meet in the same places of a cache
+        widest = int(mlp.shape[4:].max()) + WIDTH
         sizes = (
             (units, LANES),
             (units, LANES),
@@ -176,6 +186,13 @@ class CompiledForward:
 
         run_parts(part, rows)
         return PolicyOutput(logits, values, None)
+
+
+@cache
+def _version() -> str:
+    """Of the kernels: what is fastest is measured again when they change."""
+    sources = "".join(inspect.getsource(module) for module in (bit_kernels, vectors, mlp_kernels))
+    return hashlib.sha256(sources.encode()).hexdigest()[:8]
 
 
 def _zeros(shape: int | tuple[int, ...]) -> Floats:

@@ -71,6 +71,24 @@ def encoder_base(weights, shape, code, out):  # type: ignore[no-untyped-def]
 
 
 @cached_kernel(**INLINED)
+def turn(weights, shape, turned):  # type: ignore[no-untyped-def]
+    """Write the weights behind the encoder to the same places of `turned`, each with its axes exchanged, as `backward` reads them."""
+    at = 0
+    for layer in range(5, shape.shape[0]):
+        for _ in range(shape[1]):
+            at = _turn(weights, at, shape[layer], shape[layer - 1], turned)
+    at = _turn(weights, at, shape[2], shape[-1], turned)
+    _turn(weights, at, 1, shape[-1], turned)
+
+
+@cached_kernel(**INLINED)
+def _turn(weights, at, size, inner, turned):  # type: ignore[no-untyped-def]
+    after = at + size * inner
+    transpose(weights[at:after].reshape(size, inner), turned[at:after].reshape(inner, size))
+    return after + size
+
+
+@cached_kernel(**INLINED)
 def encode(weights, shape, code, base, seen, order, work):  # type: ignore[no-untyped-def]
     """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and which columns rows add."""
     sums, _, places, found = work
@@ -158,7 +176,7 @@ def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
 
 
 @cached_kernel(**INLINED)
-def backward(weights, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ignore[no-untyped-def]
+def backward(turned, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of all layers behind the encoder to `gradient`, and write that of its sums to `d_sums` (64, E).
 
     d_out: (A + 1, 64), of logits and value. rows: scratch (64, widest hidden layer).
@@ -168,10 +186,10 @@ def backward(weights, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ig
     here, inner = x.shape[0], shape[-1]
     # from the end: the last layer is that of the value
     at = behind_count(shape) - inner - 1
-    _layer_gradient(weights, at, x[here - inner :], d_out[actions:], d_x[here - inner :], rows, gradient)
+    _layer_gradient(turned, at, x[here - inner :], d_out[actions:], d_x[here - inner :], rows, gradient)
     at -= actions * (inner + 1)
     first = here - towers * inner
-    _layer_gradient(weights, at, x[first : first + inner], d_out[:actions], d_x[first : first + inner], rows, gradient)
+    _layer_gradient(turned, at, x[first : first + inner], d_out[:actions], d_x[first : first + inner], rows, gradient)
     for layer in range(shape.shape[0] - 1, 4, -1):
         size, inner = shape[layer], shape[layer - 1]
         _deactivate(d_x[here - towers * size : here], x[here - towers * size : here], tanh)
@@ -181,14 +199,14 @@ def backward(weights, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ig
             at -= size * (inner + 1)
             source, own = below + tower * inner, start + tower * size
             x_in, d_in = x[source : source + inner], d_x[source : source + inner]
-            _layer_gradient(weights, at, x_in, d_x[own : own + size], d_in, rows, gradient)
+            _layer_gradient(turned, at, x_in, d_x[own : own + size], d_in, rows, gradient)
         here = start
     _deactivate(d_x[:width], x[:width], tanh)
     transpose(d_x[:width], d_sums)
 
 
 @cached_kernel(**INLINED)
-def _layer_gradient(weights, at, x, d_out, d_x, rows, gradient):  # type: ignore[no-untyped-def]
+def _layer_gradient(turned, at, x, d_out, d_x, rows, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of the layer that begins at `at`, and that of its input to `d_x`."""
     size, inner = d_out.shape[0], x.shape[0]
     after = at + size * inner
@@ -199,7 +217,7 @@ def _layer_gradient(weights, at, x, d_out, d_x, rows, gradient):  # type: ignore
         gradient[after + n] += total
     transpose(x, rows[:, :inner])
     add_product(d_out, rows[:, :inner], gradient[at:after].reshape(size, inner))
-    add_product(weights[at:after].reshape(size, inner).T, d_out, d_x)
+    add_product(turned[at:after].reshape(inner, size), d_out, d_x)
 
 
 @cached_kernel(**FLAGS)

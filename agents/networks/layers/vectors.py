@@ -32,6 +32,8 @@ WIDTH = 16
 """Numbers of a vector."""
 TILE = 4
 """Rows of a product, or vectors of a sum, that are worked on together: as many sums as the registers of any processor hold."""
+DEPTH = 64
+"""Terms of a product's sums that are added before the next sums begin."""
 _FLOAT, _BYTE, _INT = ir.FloatType(), ir.IntType(8), ir.IntType(64)
 _VECTOR = ir.VectorType(_FLOAT, WIDTH)
 _FAST = ("fast",)
@@ -121,15 +123,17 @@ _tile, _row = _product_tile(TILE), _product_tile(1)
 
 @cached_kernel(**INLINED)
 def add_product(a, b, out):
-    """Add a (N, K) @ b (K, M) to `out` (N, M); `a` may be transposed."""
+    """Add a (N, K) @ b (K, M) to `out` (N, M)."""
     rows, columns = out.shape
     whole_rows, whole = rows - rows % TILE, columns - columns % WIDTH
-    # 16 columns of `b` stay in the nearest cache while all rows pass
-    for j in range(0, whole, WIDTH):
-        for n in range(0, whole_rows, TILE):
-            _tile(a, n, b, j, out)
-        for n in range(whole_rows, rows):
-            _row(a, n, b, j, out)
+    # so many rows of `b` that 16 of their columns stay in the nearest cache while all rows of `a` pass
+    for first in range(0, b.shape[0], DEPTH):
+        left, right = a[:, first : first + DEPTH], b[first : first + DEPTH]
+        for j in range(0, whole, WIDTH):
+            for n in range(0, whole_rows, TILE):
+                _tile(left, n, right, j, out)
+            for n in range(whole_rows, rows):
+                _row(left, n, right, j, out)
     for n in range(rows):
         for j in range(whole, columns):
             total = np.float32(0)
