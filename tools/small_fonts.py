@@ -13,15 +13,9 @@ from pathlib import Path
 from fontTools import subset
 
 FOLDER = Path(__file__).parents[1] / "src" / "ludory" / "frames" / "fonts"
-TEXT = (
+WESTERN = (
     (0x20, 0x7E),
-    (0xA0, 0x17F),  # Latin
-    (0x192, 0x192),
-    (0x218, 0x21B),
-    (0x2C6, 0x2DD),
-    (0x370, 0x3FF),  # Greek
-    (0x400, 0x45F),  # Cyrillic
-    (0x490, 0x491),
+    (0xA0, 0xFF),  # Latin
     (0x2010, 0x2026),  # punctuation
     (0x2030, 0x203A),
     (0x20AC, 0x20AC),
@@ -29,6 +23,16 @@ TEXT = (
     (0x2122, 0x2122),
     (0xFE0E, 0xFE0F),
     (0xFFFD, 0xFFFD),
+)
+TEXT = (
+    *WESTERN,
+    (0x100, 0x17F),
+    (0x192, 0x192),
+    (0x218, 0x21B),
+    (0x2C6, 0x2DD),
+    (0x370, 0x3FF),  # Greek
+    (0x400, 0x45F),  # Cyrillic
+    (0x490, 0x491),
 )
 SYMBOLS = (
     (0x2070, 0x209F),
@@ -57,7 +61,7 @@ SYMBOLS = (
 )
 KEPT = {
     "DejaVuSans.ttf": (*TEXT, (0x1E80, 0x1E85), (0x1E9E, 0x1EF9), *SYMBOLS),
-    "DejaVuSans-Bold.ttf": TEXT,
+    "DejaVuSans-Bold.ttf": WESTERN,
     "DejaVuSansMono.ttf": (*TEXT, *SYMBOLS),
 }
 """Ranges of characters of each font. What the bold one and the monospaced one lack is drawn by the first."""
