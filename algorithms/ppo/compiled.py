@@ -28,7 +28,7 @@ from ludory.envs.engine.parallel import part_count, run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
 from .config import PPOConfig
-from .kernels import TWIN_OF, adam_step, normalise, prepare, update
+from .kernels import TWIN_OF, normalise_rows, prepare_update, take_step, update
 
 ROWS_PER_THREAD = 512
 """Fewest rows of a minibatch per thread: starting a thread's work costs about 50 microseconds."""
@@ -103,9 +103,9 @@ class CompiledUpdate:
         """Compute the gradient of the loss over rows `order`; returns the numbers of `PPOLoss`."""
         config, rows = self.config, np.sort(order.numpy())  # as they lie in memory
         if config.normalize_advantage and len(rows) > 1:
-            normalise(self.raw, rows, self.advantages)
+            normalise_rows(self.raw, rows, self.advantages)
         weights = self.weights if self.symmetry is None else self.mlp.renamed(self.weights, self.symmetry)
-        prepare(weights, self.mlp.shape, tuple(self.mlp.code), self.base, self.turned)
+        prepare_update(weights, self.mlp.shape, tuple(self.mlp.code), self.base, self.turned)
         sums = np.zeros((len(self.work), 6))
         share, threads = np.float32(1 / len(rows)), self._parts(len(rows))
 
@@ -179,7 +179,7 @@ class CompiledUpdate:
         group, gradient = self.optimizer.param_groups[0], self.work[0].gradient
         self.steps += 1
         moments = self.moments, self.squares, self.steps
-        norm: float = adam_step(
+        norm: float = take_step(
             self.weights, gradient, *moments, group["lr"], *group["betas"], group["eps"], self.config.max_grad_norm
         )
         return norm

@@ -21,8 +21,8 @@ from ludory.agents.networks.fast.mlp_kernels import (
     turn,
 )
 from ludory.agents.networks.layers.bit_kernels import LANES
-from ludory.agents.networks.layers.vectors import FLAGS, INLINED
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.agents.networks.layers.vectors import called, entry
+from ludory.envs.engine.binding.cached_kernel import plain
 
 TWIN_OF = "6a99f133f180300b"
 """Hash of the code of `ppo_loss` that `_loss` stands for, see `compiled.code_hash`."""
@@ -30,7 +30,7 @@ _ONE = np.float32(1)
 _ILLEGAL = np.float32(-1e30)
 
 
-@cached_kernel(**FLAGS)
+@entry
 def update(net, data, raw, order, batch, share, coefficients, normalised, max_kl, work, adam, sums, norms):  # type: ignore[no-untyped-def]
     """Minibatches of `batch` rows of `order`, each with a gradient and a step of Adam along it; returns how many were begun.
 
@@ -66,14 +66,14 @@ def update(net, data, raw, order, batch, share, coefficients, normalised, max_kl
     return done
 
 
-@cached_kernel(**INLINED)
+@called
 def prepare(weights, shape, code, base, turned):  # type: ignore[no-untyped-def]
     """What follows from new weights, before rows are worked on."""
     encoder_base(weights, shape, code, base)
     turn(weights, shape, turned)
 
 
-@cached_kernel(**INLINED)
+@called
 def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
     """Write out[order] = advantages[order] scaled to mean 0 and deviation 1 (of a sample, as in PyTorch)."""
     count, mean, square = order.shape[0], 0.0, 0.0
@@ -87,7 +87,7 @@ def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
         out[row] = (advantages[row] - mean) * scale
 
 
-@cached_kernel(**INLINED)
+@called
 def add_gradient(net, data, order, share, coefficients, work, sums):  # type: ignore[no-untyped-def]
     """Add the gradient of the loss over rows `order`, each weighing `share`, to `work.gradient`, and what is reported to `sums`."""
     weights, shape, heads, code, base, turned = net
@@ -103,7 +103,7 @@ def add_gradient(net, data, order, share, coefficients, work, sums):  # type: ig
     share_gradient(shape, code, gradient)
 
 
-@cached_kernel(**FLAGS)
+@entry
 def loss_gradient(heads, decisions, order, share, coefficients, logits, values, d_logits, d_values, sums):  # type: ignore[no-untyped-def]
     """Write the gradient of `ppo_loss` over rows `order`, each weighing `share`, and add what is reported to `sums`.
 
@@ -124,7 +124,7 @@ def loss_gradient(heads, decisions, order, share, coefficients, logits, values, 
             d_values[rows[i]] = d_out[actions, i]
 
 
-@cached_kernel(**INLINED)
+@called
 def _loss(heads, decisions, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
     """Gradient of `ppo_loss` with respect to `out` (A + 1, 64), which becomes log-probabilities, and the sums that are reported.
 
@@ -199,7 +199,7 @@ def _loss(heads, decisions, rows, share, coefficients, out, d_out, sums):  # typ
         d_out[value_row, i] = 0
 
 
-@cached_kernel(**INLINED)
+@called
 def _legal(masks, rows, legal):  # type: ignore[no-untyped-def]
     """Write 1 or 0 for every action and lane; lanes without a row may do everything."""
     legal[:] = 1
@@ -210,7 +210,7 @@ def _legal(masks, rows, legal):  # type: ignore[no-untyped-def]
             legal[a, i] = mask[a >> 3] >> (7 - (a & 7)) & 1
 
 
-@cached_kernel(**INLINED)
+@called
 def _log_softmax(out, legal, p, highest, total):  # type: ignore[no-untyped-def]
     """Turn logits (size, 64) of one head into log-probabilities, which stay finite where illegal, and write probabilities to `p`."""
     highest[:], total[:] = _ILLEGAL, 0
@@ -231,7 +231,7 @@ def _log_softmax(out, legal, p, highest, total):  # type: ignore[no-untyped-def]
             p[a, i] *= total[i]
 
 
-@cached_kernel(**INLINED)
+@called
 def _follow(lessons, legal, weight, out, p, d_out, effect, kl):  # type: ignore[no-untyped-def]
     """Add the gradient of KL(teacher to policy) of one head to `d_out`, and the KL to `kl`. `out` holds log-probabilities."""
     lanes = np.empty((2, LANES), np.float32)
@@ -244,7 +244,7 @@ def _follow(lessons, legal, weight, out, p, d_out, effect, kl):  # type: ignore[
             d_out[a, i] += weight * (p[a, i] - effect[i] * q[a, i])
 
 
-@cached_kernel(**INLINED)
+@called
 def adam_step(weights, gradient, moments, squares, step, lr, beta1, beta2, eps, max_norm):  # type: ignore[no-untyped-def]
     """One step of Adam (arXiv 1412.6980) with the gradient clipped to `max_norm`; zeroes the gradient and returns its norm before clipping.
 
@@ -267,3 +267,6 @@ def adam_step(weights, gradient, moments, squares, step, lr, beta1, beta2, eps, 
         moments[k], squares[k], gradient[k] = m, v, np.float32(0)
         weights[k] -= step_size * m / (np.sqrt(v) * correction + least)
     return norm
+
+
+prepare_update, normalise_rows, take_step = entry(plain(prepare)), entry(plain(normalise)), entry(plain(adam_step))

@@ -23,7 +23,7 @@ from ludory.envs.engine.parallel import run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
 from . import mlp_kernels
-from .mlp_kernels import behind_count, encoder_base, outputs
+from .mlp_kernels import behind_count, encoder_sums, outputs
 
 Floats = NDArray[np.float32]
 
@@ -52,7 +52,7 @@ class CompiledMlp:
             np.int64,
         )
         self._width, self._bits = towers * first, len(code.usual) * 8
-        self._start = int(behind_count.py_func(self.shape)) + self._width
+        self._start = int(behind_count(self.shape)) + self._width
         self.size = self._start + self._bits * self._width
         """Length of the vector without the room for patterns."""
         self.subject = f"mlp {'x'.join(map(str, [towers, first, *hidden]))} {policy.activation_name}, {len(code.usual)} bytes, {policy.logits.out_features} outputs, kernels {_version()}"
@@ -74,7 +74,7 @@ class CompiledMlp:
         return [self.policy.encoder.weight, self.policy.encoder.bias, *self.behind]
 
     def empty_base(self) -> Floats:
-        """An empty output array for `encoder_base`."""
+        """An empty output array for `encoder_sums`."""
         return np.zeros(self._width, np.float32)
 
     def empty_turned(self) -> Floats:
@@ -171,7 +171,7 @@ class CompiledForward:
     def __init__(self, policy: MlpPolicy, like: Tensor) -> None:
         self.mlp = CompiledMlp(policy, bit_code(like.numpy()))
         self.weights, self.base = self.mlp.pack(self.mlp.parameters()), self.mlp.empty_base()
-        encoder_base(self.weights, self.mlp.shape, tuple(self.mlp.code), self.base)
+        encoder_sums(self.weights, self.mlp.shape, tuple(self.mlp.code), self.base)
         self.work = [Workspace(self.mlp) for _ in range(thread_count())]
 
     def __call__(self, observation: Tensor) -> PolicyOutput:

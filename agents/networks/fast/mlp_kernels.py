@@ -23,8 +23,8 @@ from ludory.agents.networks.layers.bit_kernels import (
     mark_differences,
     share_patterns,
 )
-from ludory.agents.networks.layers.vectors import FLAGS, INLINED, add_product, transpose
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.agents.networks.layers.vectors import add_product, called, entry, transpose
+from ludory.envs.engine.binding.cached_kernel import plain
 
 _LOG2_E = np.float32(1.4426950408889634)
 # log 2 in two parts, of which the first has so few digits that its multiples are exact (Cody and Waite 1980)
@@ -36,7 +36,7 @@ _C3, _C4 = np.float32(0.00836318), np.float32(0.00139336)
 _LOWEST, _HIGHEST = np.float32(-87), np.float32(88)
 
 
-@cached_kernel(**INLINED)
+@called
 def exp(x):  # type: ignore[no-untyped-def]
     """e^x in float32 to 2e-7, without a call, so that a loop over rows is a loop over vectors; of numbers beyond -87 and 88 as of these."""
     x = min(max(x, _LOWEST), _HIGHEST)
@@ -47,7 +47,7 @@ def exp(x):  # type: ignore[no-untyped-def]
     return part * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@cached_kernel(**INLINED)
+@called
 def behind_count(shape):  # type: ignore[no-untyped-def]
     """How many weights are behind the encoder."""
     count = (shape[2] + 1) * (shape[-1] + 1)
@@ -56,21 +56,24 @@ def behind_count(shape):  # type: ignore[no-untyped-def]
     return count
 
 
-@cached_kernel(**INLINED)
+@called
 def _columns(vector, shape):  # type: ignore[no-untyped-def]
     """The encoder's columns of a vector of weights or of their gradient, and its bias."""
     width, start = shape[1] * shape[4], behind_count(shape)
     return vector[start + width :].reshape(-1, width), vector[start : start + width]
 
 
-@cached_kernel(**INLINED)
+@called
 def encoder_base(weights, shape, code, out):  # type: ignore[no-untyped-def]
     """Write what the encoder gives for the usual row, (E,), and the columns of patterns."""
     columns, bias = _columns(weights, shape)
     base_row(columns, code, bias, out)
 
 
-@cached_kernel(**INLINED)
+encoder_sums = entry(plain(encoder_base))
+
+
+@called
 def turn(weights, shape, turned):  # type: ignore[no-untyped-def]
     """Write the weights behind the encoder to the same places of `turned`, each with its axes exchanged, as `backward` reads them."""
     at = 0
@@ -81,14 +84,14 @@ def turn(weights, shape, turned):  # type: ignore[no-untyped-def]
     _turn(weights, at, 1, shape[-1], turned)
 
 
-@cached_kernel(**INLINED)
+@called
 def _turn(weights, at, size, inner, turned):  # type: ignore[no-untyped-def]
     after = at + size * inner
     transpose(weights[at:after].reshape(size, inner), turned[at:after].reshape(inner, size))
     return after + size
 
 
-@cached_kernel(**INLINED)
+@called
 def encode(weights, shape, code, base, seen, order, work):  # type: ignore[no-untyped-def]
     """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and which columns rows add."""
     sums, _, places, found = work
@@ -99,7 +102,7 @@ def encode(weights, shape, code, base, seen, order, work):  # type: ignore[no-un
     sums[count:] = 0
 
 
-@cached_kernel(**INLINED)
+@called
 def encoder_gradient(shape, code, count, work, delta, gradient):  # type: ignore[no-untyped-def]
     """Add the encoder's gradient of the `count` rows that were encoded last; `delta` (64, E) is that of its sums."""
     _, marks, places, found = work
@@ -108,14 +111,14 @@ def encoder_gradient(shape, code, count, work, delta, gradient):  # type: ignore
     add_gradient(code[0], marks, delta, columns, bias)
 
 
-@cached_kernel(**INLINED)
+@called
 def share_gradient(shape, code, gradient):  # type: ignore[no-untyped-def]
     """Share the gradients of patterns' columns by their bits: the last part of a gradient."""
     columns, _ = _columns(gradient, shape)
     share_patterns(code, columns)
 
 
-@cached_kernel(**INLINED)
+@called
 def _activate(x, tanh):  # type: ignore[no-untyped-def]
     """ReLU or tanh of (N, 64), in place."""
     for n in range(x.shape[0]):
@@ -128,7 +131,7 @@ def _activate(x, tanh):  # type: ignore[no-untyped-def]
                 row[i] = max(row[i], np.float32(0))
 
 
-@cached_kernel(**INLINED)
+@called
 def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
     """Gradient before the activation from that behind it (N, 64), in place; `x` is what came out."""
     for n in range(x.shape[0]):
@@ -142,7 +145,7 @@ def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
                 d[i] = d[i] if row[i] > 0 else np.float32(0)
 
 
-@cached_kernel(**INLINED)
+@called
 def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     """All layers behind the encoder's `sums` (64, E).
 
@@ -164,7 +167,7 @@ def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     _layer(weights, at, x[here - inner : here], out[actions:])
 
 
-@cached_kernel(**INLINED)
+@called
 def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
     """Write weight @ x + bias of the layer that begins at `at`; returns where the next one begins."""
     size, inner = out.shape[0], x.shape[0]
@@ -175,7 +178,7 @@ def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
     return after + size
 
 
-@cached_kernel(**INLINED)
+@called
 def backward(turned, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of all layers behind the encoder to `gradient`, and write that of its sums to `d_sums` (64, E).
 
@@ -205,7 +208,7 @@ def backward(turned, shape, x, d_out, d_x, rows, d_sums, gradient):  # type: ign
     transpose(d_x[:width], d_sums)
 
 
-@cached_kernel(**INLINED)
+@called
 def _layer_gradient(turned, at, x, d_out, d_x, rows, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of the layer that begins at `at`, and that of its input to `d_x`."""
     size, inner = d_out.shape[0], x.shape[0]
@@ -220,7 +223,7 @@ def _layer_gradient(turned, at, x, d_out, d_x, rows, gradient):  # type: ignore[
     add_product(turned[at:after].reshape(inner, size), d_out, d_x)
 
 
-@cached_kernel(**FLAGS)
+@entry
 def outputs(weights, shape, code, base, seen, logits, values, work, start, stop):  # type: ignore[no-untyped-def]
     """Write logits (m, A) and values (m,) of rows start to stop of `seen` (m, bytes)."""
     encoder, x, out = work[0], work[1], work[3]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.envs.engine.binding.cached_kernel import plain
 
-from .vectors import FLAGS, INLINED, add_listed_rows, add_marked_rows, list_columns
+from .vectors import add_listed_rows, add_marked_rows, called, entry, list_columns
 
 LANES = 64
 """Rows that are worked on side by side."""
@@ -68,14 +68,14 @@ def bit_code(rows: NDArray[np.uint8], patterns: bool = True) -> BitCode:
     return BitCode(usual, lines, places, counts, np.stack([byte, value], axis=1))
 
 
-@cached_kernel(**INLINED)
+@called
 def differences(row, code, places):  # type: ignore[no-untyped-def]
     """Write the columns (uint32, room for 8 more than there are bits) that a packed row adds to the usual one; returns how many."""
     usual, lines, table, counts, _ = code
     return list_columns(row, usual, lines, table, counts, places)
 
 
-@cached_kernel(**INLINED)
+@called
 def add_columns(columns, base, code, seen, rows, places, found, out):  # type: ignore[no-untyped-def]
     """Write the layer's sums of `rows` (at most 64) of `seen` (m, bytes) to `out` (rows, width): that of the usual row, and their own columns.
 
@@ -88,7 +88,7 @@ def add_columns(columns, base, code, seen, rows, places, found, out):  # type: i
     add_listed_rows(columns, places, found, out)
 
 
-@cached_kernel(**INLINED)
+@called
 def mark_differences(places, found, count, marks):  # type: ignore[no-untyped-def]
     """Write to marks (columns,) uint64 which of the first `count` rows add a column."""
     marks[:] = 0
@@ -98,7 +98,7 @@ def mark_differences(places, found, count, marks):  # type: ignore[no-untyped-de
             marks[own[t]] |= mine
 
 
-@cached_kernel(**INLINED)
+@called
 def base_row(columns, code, bias, out):  # type: ignore[no-untyped-def]
     """Write what the layer gives for the usual row, (width,), and the columns of patterns."""
     usual, patterns = code[0], code[4]
@@ -120,7 +120,10 @@ def base_row(columns, code, bias, out):  # type: ignore[no-untyped-def]
                     column[j] += part[j]
 
 
-@cached_kernel(**INLINED)
+usual_sums = entry(plain(base_row))
+
+
+@called
 def share_patterns(code, columns):  # type: ignore[no-untyped-def]
     """Add the gradient of each pattern's column to those of its bits, and set it to 0."""
     bits, patterns = code[0].shape[0] * 8, code[4]
@@ -134,7 +137,7 @@ def share_patterns(code, columns):  # type: ignore[no-untyped-def]
         column[:] = 0
 
 
-@cached_kernel(**INLINED)
+@called
 def add_gradient(usual, marks, delta, columns, bias):  # type: ignore[no-untyped-def]
     """Add the gradient of the columns and of the bias (width,); `delta` (64, width) is that of the sums, zeros where there is no row.
 
@@ -157,7 +160,7 @@ def add_gradient(usual, marks, delta, columns, bias):  # type: ignore[no-untyped
     add_marked_rows(delta, marks, columns)
 
 
-@cached_kernel(**FLAGS)
+@entry
 def layer(columns, base, code, seen, out, start, stop):  # type: ignore[no-untyped-def]
     """Write the layer's sums (m, width) of rows start to stop of `seen` (m, bytes)."""
     places, found = np.empty((LANES, seen.shape[1] * 8 + 8), np.uint32), np.empty(LANES, np.int64)
@@ -166,7 +169,7 @@ def layer(columns, base, code, seen, out, start, stop):  # type: ignore[no-untyp
         add_columns(columns, base, code, seen, np.arange(first, after), places, found, out[first:after])
 
 
-@cached_kernel(**FLAGS)
+@entry
 def layer_gradient(seen, code, delta, start, stop):  # type: ignore[no-untyped-def]
     """Gradient (1 + bytes * 8 + patterns, width) of bias and columns from that of the sums, (m, width), of rows start to stop."""
     usual, patterns = code[0], code[4]
@@ -191,7 +194,7 @@ _ONE_BITS = _BITS * np.uint16(0x3F80)
 """The bits of a byte as numbers 0 and 1 in bfloat16."""
 
 
-@cached_kernel(**FLAGS)
+@entry
 def expand(seen, out, start, stop):  # type: ignore[no-untyped-def]
     """Write rows start to stop of `seen` (m, bytes) to `out` (m, size), 0 and 1 in bfloat16."""
     size = out.shape[1]

@@ -20,7 +20,7 @@ from torch.nn.functional import embedding, linear
 
 from ludory.envs import run_parts
 
-from .bit_kernels import base_row, bit_code, expand, layer, layer_gradient
+from .bit_kernels import bit_code, expand, layer, layer_gradient, usual_sums
 
 FEWEST_ROWS = 256
 """Fewer rows than these are expanded: preparing the weights costs more than their additions save."""
@@ -85,7 +85,7 @@ class _BitSum(torch.autograd.Function):
         columns = torch.zeros(rows.shape[1] * 8 + len(code.patterns), len(weight))
         torch.mul(weight.detach().t(), torch.from_numpy(signs).unsqueeze(1), out=columns[: len(signs)])
         base, out = np.empty(len(weight), np.float32), torch.empty(len(rows), len(weight))
-        base_row(columns.numpy(), tuple(code), bias.detach().numpy(), base)
+        usual_sums(columns.numpy(), tuple(code), bias.detach().numpy(), base)
         run_parts(layer, len(rows), columns.numpy(), base, tuple(code), rows, out.numpy())
         ctx.save_for_backward(packed)
         ctx.code, ctx.signs = code, signs

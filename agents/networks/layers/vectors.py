@@ -21,13 +21,15 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
+from ludory.envs.engine.binding.linked_kernel import linked_kernel
 from ludory.envs.engine.binding.plain_kernels import PLAIN, WideArray
 
 FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
-"""Of kernels that Python calls."""
-INLINED: dict[str, Any] = {**FLAGS, "forceinline": True}
-"""Of kernels that kernels call. A copy of their own would be optimised apart, with other rounding, and which copy is called
-would depend on whether this process compiled it or read it from the cache."""
+called = linked_kernel(**FLAGS)
+"""Decorator of kernels that kernels call, within whose module they are compiled: a copy of their own would round otherwise, and which
+copy is called would depend on whether this process compiled it or read it from the cache."""
+entry = cached_kernel(**FLAGS)
+"""Decorator of kernels that Python calls."""
 WIDTH = 16
 """Numbers of a vector."""
 TILE = 4
@@ -121,7 +123,7 @@ def _repeated(builder: ir.IRBuilder, number: ir.Value, kind: ir.Type = _VECTOR) 
 _tile, _row = _product_tile(TILE), _product_tile(1)
 
 
-@cached_kernel(**INLINED)
+@called
 def add_product(a, b, out):
     """Add a (N, K) @ b (K, M) to `out` (N, M)."""
     rows, columns = out.shape
@@ -223,7 +225,7 @@ _add_listed, _add_listed_vector = _listed(TILE), _listed(1)
 _add_marked, _add_marked_vector = _marked(TILE), _marked(1)
 
 
-@cached_kernel(**INLINED)
+@called
 def add_listed_rows(matrix, places, found, out):
     """Add to each row k of `out` (n, width) the rows places[k, :found[k]] (uint32) of `matrix` (m, width)."""
     width = out.shape[1]
@@ -243,7 +245,7 @@ def add_listed_rows(matrix, places, found, out):
                     out[k, j] += matrix[row, j]
 
 
-@cached_kernel(**INLINED)
+@called
 def add_marked_rows(matrix, marks, out):
     """Add to each row k of `out` (n, width) the rows of `matrix` (64, width) whose bits are set in marks[k] (uint64)."""
     width = out.shape[1]
@@ -350,7 +352,7 @@ def _transpose_eight(typing, a, i, j, out):
     return types.void(a, types.int64, types.int64, out), build
 
 
-@cached_kernel(**INLINED)
+@called
 def transpose(a, out):
     """Write `a` (N, M) to `out` (M, N) with its axes exchanged."""
     rows, columns = a.shape

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from ludory.agents.networks.layers import vectors
-from ludory.agents.networks.layers.bit_kernels import LANES, base_row, bit_code, layer, layer_gradient
-from ludory.envs.engine.binding.cached_kernel import cached_kernel, source_hash
+from ludory.agents.networks.layers.bit_kernels import LANES, bit_code, layer, layer_gradient, usual_sums
+from ludory.envs.engine.binding.cached_kernel import plain, source_hash
 
+product, transpose, add_listed_rows, add_marked_rows = (
+    vectors.entry(plain(kernel))
+    for kernel in (vectors.add_product, vectors.transpose, vectors.add_listed_rows, vectors.add_marked_rows)
+)
 BOTH = pytest.mark.parametrize("how", [pytest.param("plain", marks=pytest.mark.plain), "compiled"])
 
 
@@ -20,11 +24,11 @@ def numbers(*shape: int) -> np.ndarray:
 @pytest.mark.parametrize(("n", "k", "m"), [(9, 5, 16), (8, 8, 40), (3, 7, 70)])
 def test_products_and_transposes_of_any_size(how, n, k, m):
     a, b, out, turned = numbers(n, k), numbers(k, m), np.ones((n, m), np.float32), np.zeros((m, n), np.float32)
-    vectors.add_product(a, b, out)
+    product(a, b, out)
     np.testing.assert_allclose(out, 1 + a @ b, atol=1e-5)
-    vectors.add_product(numbers(k, n).T, b, out)
+    product(numbers(k, n).T, b, out)
     np.testing.assert_allclose(out, 1 + a @ b + numbers(k, n).T @ b, atol=1e-5)
-    vectors.transpose(out, turned)
+    transpose(out, turned)
     assert (turned == out.T).all()
 
 
@@ -35,8 +39,8 @@ def test_sums_of_listed_and_of_marked_rows(how, width):
     places = np.random.default_rng(0).integers(0, 64, (3, 9)).astype(np.uint32)
     found = np.array([0, 4, 9])
     listed, marked = (np.ones((3, width), np.float32) for _ in range(2))
-    vectors.add_listed_rows(matrix, places, found, listed)
-    vectors.add_marked_rows(matrix, marks, marked)
+    add_listed_rows(matrix, places, found, listed)
+    add_marked_rows(matrix, marks, marked)
     for k in range(3):
         np.testing.assert_allclose(listed[k], 1 + matrix[places[k, : found[k]]].sum(0), atol=1e-4)
         chosen = [row for row in range(64) if int(marks[k]) >> row & 1]
@@ -64,7 +68,7 @@ def test_a_layer_over_bits_with_and_without_patterns(how, patterns):
     signs = 1 - 2 * np.unpackbits(code.usual).astype(np.float32)[:, None]
     columns = np.concatenate([weights * signs, np.zeros((len(code.patterns), width), np.float32)])
     base, out = np.zeros(width, np.float32), np.zeros((len(seen), width), np.float32)
-    base_row(columns, tuple(code), bias, base)
+    usual_sums(columns, tuple(code), bias, base)
     layer(columns, base, tuple(code), seen, out, 0, len(seen))
     np.testing.assert_allclose(out, dense @ weights + bias, atol=1e-4)
     gradient = layer_gradient(seen, tuple(code), delta, 0, len(seen))
@@ -83,7 +87,7 @@ def test_patterns_make_rows_shorter():
 
 
 def test_code_that_uses_an_instruction_is_compiled_anew_when_the_instruction_changes(monkeypatch):
-    @cached_kernel()
+    @vectors.entry
     def user(a, out):
         vectors._transpose_eight(a, 0, 0, out)
 
