@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import math
 from functools import cache
 from typing import Any, TypeGuard
@@ -13,17 +11,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludory.agents.networks.layers import bit_kernels, vectors
 from ludory.agents.networks.layers.bit_kernels import LANES, BitCode, bit_code
 from ludory.agents.networks.layers.packed_linear import PackedLinear
 from ludory.agents.networks.layers.vectors import WIDTH
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.envs.engine.binding.cached_kernel import source_hash
 from ludory.envs.engine.parallel import run_parts, thread_count
 from ludory.envs.parts import Symmetry
 
-from . import mlp_kernels
-from .mlp_kernels import behind_count, encoder_sums, outputs
+from .mlp_kernels import backward, behind_count, encoder_gradient, encoder_sums, outputs
 
 Floats = NDArray[np.float32]
 
@@ -51,9 +48,10 @@ class CompiledMlp:
             [len(code.usual), towers, policy.logits.out_features, policy.activation_name == "tanh", first, *hidden],
             np.int64,
         )
-        self._width, self._bits = towers * first, len(code.usual) * 8
-        self._start = int(behind_count(self.shape)) + self._width
-        self.size = self._start + self._bits * self._width
+        self.width, self.bits = towers * first, len(code.usual) * 8
+        """Outputs of the encoder, and bits of a row."""
+        self._start = int(behind_count(self.shape)) + self.width
+        self.size = self._start + self.bits * self.width
         """Length of the vector without the room for patterns."""
         self.subject = f"mlp {'x'.join(map(str, [towers, first, *hidden]))} {policy.activation_name}, {len(code.usual)} bytes, {policy.logits.out_features} outputs, kernels {_version()}"
         """What the time of a pass depends on, in words."""
@@ -75,7 +73,7 @@ class CompiledMlp:
 
     def empty_base(self) -> Floats:
         """An empty output array for `encoder_sums`."""
-        return np.zeros(self._width, np.float32)
+        return np.zeros(self.width, np.float32)
 
     def empty_turned(self) -> Floats:
         """An empty output array for `turn`."""
@@ -85,7 +83,7 @@ class CompiledMlp:
         """The vector of tensors with the shapes and order of `parameters`; signed=False for squares."""
         encoder, bias, *rest = (tensor.detach() for tensor in tensors)
         vector = torch.from_numpy(self.zeros())
-        columns = vector[self._start : self.size].view(self._bits, self._width)
+        columns = vector[self._start : self.size].view(self.bits, self.width)
         columns[: encoder.shape[1]] = encoder.t() * self._signs if signed else encoder.t()
         vector[: self._start] = torch.cat([tensor.flatten() for tensor in (*rest, bias)])
         return vector.numpy()
@@ -104,7 +102,7 @@ class CompiledMlp:
         """A vector of zeros, with room for patterns."""
         before = -self._start % WIDTH
         # columns begin with a cache line
-        return _zeros(before + self.size + len(self.code.patterns) * self._width)[before:]
+        return _zeros(before + self.size + len(self.code.patterns) * self.width)[before:]
 
     def renamed(self, vector: Floats, symmetry: Symmetry, back: bool = False) -> Floats:
         """The weights with which the network sees rows as if they were renamed, and answers in the old names.
@@ -123,10 +121,10 @@ class CompiledMlp:
         signs = self._signs[:, 0].numpy()
         found, known = self.zeros()[: len(vector)], len(entries)
         found[:] = vector
-        own, new = (array[self._start : self.size].reshape(self._bits, self._width) for array in (vector, found))
+        own, new = (array[self._start : self.size].reshape(self.bits, self.width) for array in (vector, found))
         np.multiply(own[columns], (signs * signs[columns])[:, None], out=new[:known])
         count, inner = int(self.shape[2]), int(self.shape[-1])
-        end = self._start - self._width - inner - 1
+        end = self._start - self.width - inner - 1
         weights, bias = end - count * (inner + 1), end - count
         found[weights:bias] = vector[weights:bias].reshape(count, inner)[rows].ravel()
         found[bias:end] = vector[bias:end][rows]
@@ -137,12 +135,11 @@ class Workspace:
     """Scratch arrays of one thread."""
 
     def __init__(self, mlp: CompiledMlp) -> None:
-        bits, towers, actions = len(mlp.code.usual) * 8, int(mlp.shape[1]), int(mlp.shape[2])
-        width, units = towers * int(mlp.shape[4]), towers * int(mlp.shape[4:].sum())
+        actions, units = int(mlp.shape[2]), int(mlp.shape[1] * mlp.shape[4:].sum())
         encoder = (
-            _zeros((LANES, width)),
-            np.zeros(bits + len(mlp.code.patterns), np.uint64),
-            np.zeros((LANES, bits + 8), np.uint32),
+            _zeros((LANES, mlp.width)),
+            np.zeros(mlp.bits + len(mlp.code.patterns), np.uint64),
+            np.zeros((LANES, mlp.bits + 8), np.uint32),
             np.zeros(LANES, np.int64),
         )
         # rows that are no power of two apart do not meet in the same places of a cache
@@ -153,7 +150,7 @@ class Workspace:
             (actions + 1, LANES),
             (actions + 1, LANES),
             (LANES, widest),
-            (LANES, width),
+            (LANES, mlp.width),
         )
         gradient = mlp.zeros()
         self.gradient = gradient[: mlp.size]
@@ -191,8 +188,7 @@ class CompiledForward:
 @cache
 def _version() -> str:
     """Of the kernels: what is fastest is measured again when they change."""
-    sources = "".join(inspect.getsource(module) for module in (bit_kernels, vectors, mlp_kernels))
-    return hashlib.sha256(sources.encode()).hexdigest()[:8]
+    return source_hash("", [outputs, backward, encoder_gradient])[:8]
 
 
 def _zeros(shape: int | tuple[int, ...]) -> Floats:

@@ -108,7 +108,8 @@ def encoder_gradient(shape, code, count, work, delta, gradient):  # type: ignore
     _, marks, places, found = work
     columns, bias = _columns(gradient, shape)
     mark_differences(places, found, count, marks)
-    add_gradient(code[0], marks, delta, columns, bias)
+    usual, _, _, _, _ = code
+    add_gradient(usual, marks, delta, columns, bias)
 
 
 @called

@@ -28,6 +28,7 @@ _PLACES = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint32)
 SAMPLE = 128
 """Rows by which patterns are chosen."""
 MOST_PATTERNS = 128
+"""More of them save little, and their columns would leave less of the cache to the others."""
 RAREST = 32
 """A pattern is in one of so many rows: its column must be summed, and its gradient distributed, once for each minibatch."""
 
@@ -101,7 +102,7 @@ def mark_differences(places, found, count, marks):  # type: ignore[no-untyped-de
 @called
 def base_row(columns, code, bias, out):  # type: ignore[no-untyped-def]
     """Write what the layer gives for the usual row, (width,), and the columns of patterns."""
-    usual, patterns = code[0], code[4]
+    usual, _, _, _, patterns = code
     width, bits = out.shape[0], usual.shape[0] * 8
     for j in range(width):
         out[j] = bias[j]
@@ -126,7 +127,8 @@ usual_sums = entry(plain(base_row))
 @called
 def share_patterns(code, columns):  # type: ignore[no-untyped-def]
     """Add the gradient of each pattern's column to those of its bits, and set it to 0."""
-    bits, patterns = code[0].shape[0] * 8, code[4]
+    usual, _, _, _, patterns = code
+    bits = usual.shape[0] * 8
     for p in range(patterns.shape[0]):
         column = columns[bits + p]
         for b in range(8):
@@ -172,7 +174,7 @@ def layer(columns, base, code, seen, out, start, stop):  # type: ignore[no-untyp
 @entry
 def layer_gradient(seen, code, delta, start, stop):  # type: ignore[no-untyped-def]
     """Gradient (1 + bytes * 8 + patterns, width) of bias and columns from that of the sums, (m, width), of rows start to stop."""
-    usual, patterns = code[0], code[4]
+    usual, _, _, _, patterns = code
     width, bits = delta.shape[1], usual.shape[0] * 8
     gradient, block = np.zeros((1 + bits + patterns.shape[0], width), np.float32), np.zeros((LANES, width), np.float32)
     places, found = np.empty((LANES, bits + 8), np.uint32), np.empty(LANES, np.int64)

@@ -3,9 +3,8 @@
 Of the 658 entries of a Hanabi observation about 210 are ones, but only about 125 differ from what is usual in a batch, and many of them
 together. On a CPU the layer starts from the sum of the usual row and adds or subtracts one weight row per difference or frequent
 pattern of differences, straight from the packed bits: 85 x out additions instead of 658 x out multiply-adds, and nothing is expanded to
-floats. On other devices, and in bfloat16,
-for which processors have units that multiply matrices, the bits are expanded and multiplied densely. All compute the same sums (in
-another order).
+floats. On other devices, and in bfloat16, for which processors have units that multiply matrices, the bits are expanded and multiplied
+densely. All compute the same sums (in another order).
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from .bit_kernels import bit_code, expand, layer, layer_gradient, usual_sums
 
 FEWEST_ROWS = 256
 """Fewer rows than these are expanded: preparing the weights costs more than their additions save."""
-
-
 ROWS_FOR_PATTERNS = 1024
 """Fewest rows for which patterns are looked for, which takes about a tenth of a millisecond."""
 

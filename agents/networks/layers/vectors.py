@@ -24,11 +24,11 @@ from ludory.envs.engine.binding.cached_kernel import cached_kernel
 from ludory.envs.engine.binding.linked_kernel import linked_kernel
 from ludory.envs.engine.binding.plain_kernels import PLAIN, WideArray
 
-FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
-called = linked_kernel(**FLAGS)
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
+called = linked_kernel(**_FLAGS)
 """Decorator of kernels that kernels call, within whose module they are compiled: a copy of their own would round otherwise, and which
 copy is called would depend on whether this process compiled it or read it from the cache."""
-entry = cached_kernel(**FLAGS)
+entry = cached_kernel(**_FLAGS)
 """Decorator of kernels that Python calls."""
 WIDTH = 16
 """Numbers of a vector."""
@@ -166,7 +166,7 @@ class _Sums:
 
 
 def _listed(vectors: int) -> Any:
-    """Add rows places[:found] of `matrix` to `out`, both from column j to j + 16 * vectors."""
+    """Add rows places[:found] (uint32) of `matrix` to `out`, both from column j to j + 16 * vectors."""
 
     def plain(matrix, places, found, j, out):
         columns = slice(int(j), int(j) + vectors * WIDTH)
@@ -176,10 +176,9 @@ def _listed(vectors: int) -> Any:
     def add_listed(typing, matrix, places, found, j, out):
         def build(context, builder, signature, args):
             rows, which, sums = (_Array(context, builder, signature.args[k], args[k]) for k in (0, 1, 4))
-            kind = context.get_data_type(signature.args[1].dtype)
             totals = _Sums(sums, args[3], vectors)
             with cgutils.for_range(builder, args[2]) as loop:
-                row = which.load(builder.mul(loop.index, which.strides[0]), kind, kind.width // 8)
+                row = which.load(builder.mul(loop.index, _INT(4)), ir.IntType(32))
                 totals.add(rows, builder.zext(row, _INT))
             totals.store()
             return context.get_dummy_value()
