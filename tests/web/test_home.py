@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from ludory.cli.games.serve import listen
 from ludory.errors import OptionError
+from ludory.web import position
 from ludory.web.pages import starting
 from ludory.web.pages.choices import families
 
@@ -50,6 +51,23 @@ def test_the_form_starts_a_table(client: TestClient) -> None:
     assert "/table/" in str(answer.url)
     assert "Your turn" in answer.text
     assert "TicTacToe-v0" in client.get("/").text
+
+
+def test_a_page_says_which_version_it_shows_though_the_table_goes_on(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seats = {"seat0": "human", "seat1": "human"}
+    address = str(client.post("/tables", data={"game": "TicTacToe-v0", "seed": "5"} | seats).url)
+    [table] = client.app.state.ludory.tables.recent(10)  # type: ignore[attr-defined]
+    shown, old = table.version, position.board_of
+
+    def drawn_while_the_table_goes_on(*args: Any) -> Any:
+        board = old(*args)
+        table.version += 1
+        return board
+
+    monkeypatch.setattr(position, "board_of", drawn_while_the_table_goes_on)
+    assert f"version={shown}" in client.get(address).text
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,21 @@ def test_an_agent_that_fails_is_named_and_can_be_replaced(tables: Tables) -> Non
     assert len(table.moves) == 2
 
 
+def test_an_error_that_nobody_expected_is_shown_and_the_agent_can_be_asked_again(
+    tables: Tables, players: PlayerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tables.start("TicTacToe-v0", {}, 1, ["", "random"])
+    with monkeypatch.context() as patch:
+        patch.setattr(players, "choose", lambda _: 1 // 0)
+        tables.play(table, 0, (4,))
+        tables.settle(table, 60)
+    assert "ZeroDivisionError" in table.problem
+    tables.ask_again(table)
+    tables.settle(table, 60)
+    assert not table.problem
+    assert len(table.moves) == 2
+
+
 @pytest.mark.parametrize(
     "game",
     [

@@ -230,8 +230,13 @@ class HeadChoices(NamedTuple):
 
 
 class TableBoard(NamedTuple):
-    """What the page of a table shows to one seat."""
+    """What the page of a table shows to one seat, all of the same moment; the table itself may go on meanwhile."""
 
+    version: int
+    """That of the table."""
+    problem: str
+    taken_back: int
+    """How often moves were taken back."""
     picture: str
     heads: tuple[HeadChoices, ...]
     """Empty if the seat has nothing to choose."""
@@ -247,13 +252,16 @@ class TableBoard(NamedTuple):
 
 
 def board_of(position: TablePosition, table: GameTable, seat: int | None) -> TableBoard:
-    """The board of `table` (a `GameTable`) at `position` as the person in `seat` sees it; None: an onlooker."""
+    """The board of `table` at `position` as the person in `seat` sees it; None: an onlooker. Whoever calls holds its lock."""
     view = view_of(position, seat)
     may_choose = seat is not None and seat not in table.chosen
     legal = position.legal(seat) if seat is not None and may_choose and seat in position.deciding() else []
     waiting = tuple(number for number in position.deciding() if number not in table.chosen)
     facts = position.game.facts
     return TableBoard(
+        version=table.version,
+        problem=table.problem,
+        taken_back=len(table.taken_back),
         picture=position.picture(view, [action for head in legal for action in head]),
         heads=tuple(_head_choices(position, seat, legal)) if seat is not None else (),
         words=tuple(position.words(view)),

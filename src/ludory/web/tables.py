@@ -20,7 +20,7 @@ from ludory.atomic import atomic_file
 from ludory.errors import DataError, LudoryError, OptionError, UnknownIdError
 from ludory.json_log import append_lines, line_of, read_log, sum_of
 
-from .players import AgentFailedError, MoveQuestion, PlayerPool
+from .players import MoveQuestion, PlayerPool
 
 if TYPE_CHECKING:
     from ludory.data.replay import Replay
@@ -355,33 +355,30 @@ class Tables:
         return waiting or ([-1] if position.game.facts.simultaneous else [])
 
     def _agents_move(self, table: GameTable) -> None:
-        while True:
+        try:
+            while self._agents_moved(table):
+                pass
+        except Exception as error:  # nobody reads the errors of this thread: the page says them
             with table.lock:
-                seats = self._next_agents(table)
-                if not seats:
-                    table.loop = None
-                    return
-                moves, names = tuple(table.moves), tuple(seat.agent for seat in table.seats)
-            try:
-                chosen = {seat: self._asked(table, names, moves, seat) for seat in seats if seat >= 0}
-            except AgentFailedError as error:
-                with table.lock:
-                    table.problem = str(error)
-                    table.loop = None
-                    self._notify(table)
-                return
-            with table.lock:
-                # the table went on while the agents were thinking
-                if tuple(table.moves) != moves or names != tuple(seat.agent for seat in table.seats):
-                    continue  # taken back meanwhile
-                if self._next_agents(table) != seats:
-                    continue
-                try:
+                table.problem = str(error) if isinstance(error, (LudoryError, OSError)) else repr(error)
+                table.loop = None
+                self._notify(table)
+
+    def _agents_moved(self, table: GameTable) -> bool:
+        """Let the agents choose that have to now; False, and their loop ends, if none has to."""
+        with table.lock:
+            seats = self._next_agents(table)
+            if not seats:
+                table.loop = None
+                return False
+            moves, names = tuple(table.moves), tuple(seat.agent for seat in table.seats)
+        chosen = {seat: self._asked(table, names, moves, seat) for seat in seats if seat >= 0}
+        with table.lock:
+            # not if moves were taken back, or an agent replaced, while they were thinking
+            if tuple(table.moves) == moves and names == tuple(seat.agent for seat in table.seats):
+                if self._next_agents(table) == seats:
                     self._play_of_agents(table, chosen)
-                except (LudoryError, OSError) as error:
-                    table.problem, table.loop = str(error), None
-                    self._notify(table)
-                    return
+            return True
 
     def _asked(self, table: GameTable, names: tuple[str, ...], moves: tuple[Any, ...], seat: int) -> Any:
         return self._players.choose(MoveQuestion(table.id, table.game, table.options, table.seed, names, moves, seat))
