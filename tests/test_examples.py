@@ -53,6 +53,7 @@ def test_kuhn_poker_keeps_the_contract_and_self_play_becomes_harder_to_exploit()
     assert _example("kuhn_poker").main(200_000) < 0.35
 
 
+@pytest.mark.slow
 def test_reinforce_learns():
     random, learnt = _example("reinforce").main(40_000)
     assert learnt > random + 0.3

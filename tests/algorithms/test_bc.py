@@ -210,6 +210,7 @@ def _module(model):
     return module
 
 
+@pytest.mark.slow
 def test_patience_ends_a_run_that_gets_no_better(identity):
     model = BC("mlp", make_identity(), dataset=identity, num_epochs=50, patience=2, **SMALL | {"learning_rate": 0.3})
     assert 3 <= len(logged(model)) < 50

@@ -178,6 +178,7 @@ def test_a_short_training_is_short_and_ends_with_a_score_and_what_to_type(tmp_pa
     assert f"ludory eval {file} hanabi/iggi --game HanabiTiny2P-v0" in out
 
 
+@pytest.mark.slow
 def test_a_resumed_run_says_which_settings_of_the_short_run_go_on(tmp_path, capsys):
     command = [*TINY, "--hidden", "16", "--eval-games", "0", "--resume", "--out", str(tmp_path / "m.ludory")]
     kept = "goes on with the settings that it began with: n_steps=8, batch_size=16"

@@ -149,6 +149,7 @@ def test_a_break_point_in_a_rule_stops_there(tmp_path):
     assert "41" in run.stdout
 
 
+@pytest.mark.slow
 def test_print_prints_and_an_error_names_its_line(tmp_path):
     run = python(program(tmp_path, 'print("count", state.count[i]); state.rewards[i, 1] = 1'))
     assert "count 1" in run.stdout

@@ -37,6 +37,7 @@ def test_scores_do_not_depend_on_the_pieces() -> None:
     np.testing.assert_array_equal(whole.agent, np.concatenate([part.agent for part in parts]))
 
 
+@pytest.mark.slow
 def test_equal_agents_are_rarely_told_apart_however_often_one_looks() -> None:
     """Looking after every game: a usual 95 % interval would be wrong in most of these runs at some time."""
     draws = np.random.default_rng(0).normal(0, 1, (200, 600))

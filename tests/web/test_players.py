@@ -59,6 +59,7 @@ def test_an_agent_that_crashes_is_named_and_the_next_question_answered(pool: Pla
     assert isinstance(pool.choose(question("a", ("random", ""), (), 0, "TicTacToe-v0")), int)
 
 
+@pytest.mark.slow
 def test_an_agent_that_cannot_play_the_game_says_why(pool: PlayerPool) -> None:
     with pytest.raises(AgentFailedError, match="hanabi/iggi in seat 0 cannot move: "):
         pool.choose(question("b", ("hanabi/iggi", ""), (), 0, "TicTacToe-v0"))

@@ -226,7 +226,7 @@ def test_an_error_that_nobody_expected_is_shown_and_the_agent_can_be_asked_again
         "LeducPoker-v0",
         "Sokoban-v0",
         "Sudoku4-v0",
-        "Arena2P-v0",
+        pytest.param("Arena2P-v0", marks=pytest.mark.slow),
     ],
 )
 def test_every_legal_action_can_be_clicked_in_the_picture(game: str) -> None:

@@ -375,9 +375,9 @@ class Tables:
         chosen = {seat: self._asked(table, names, moves, seat) for seat in seats if seat >= 0}
         with table.lock:
             # not if moves were taken back, or an agent replaced, while they were thinking
-            if tuple(table.moves) == moves and names == tuple(seat.agent for seat in table.seats):
-                if self._next_agents(table) == seats:
-                    self._play_of_agents(table, chosen)
+            same = tuple(table.moves) == moves and names == tuple(seat.agent for seat in table.seats)
+            if same and self._next_agents(table) == seats:
+                self._play_of_agents(table, chosen)
             return True
 
     def _asked(self, table: GameTable, names: tuple[str, ...], moves: tuple[Any, ...], seat: int) -> Any:

@@ -62,7 +62,7 @@ def true_game(table: SiteTable, **options: Any) -> Engine:
     ("players", "suits", "seed", "observation", "first"),
     [
         (2, 5, 0, "card_knowledge", 0),
-        (3, 5, 1, "tactical", 0),
+        pytest.param(3, 5, 1, "tactical", 0, marks=pytest.mark.slow),
         pytest.param(4, 5, 2, "v0_belief", 0, marks=pytest.mark.slow),
         pytest.param(5, 5, 3, "card_knowledge", 0, marks=pytest.mark.slow),
         (3, 4, 4, "minimal", 2),
@@ -110,7 +110,10 @@ def live_game(agent: str, players: int, seed: int) -> SiteTable:
     return table
 
 
-@pytest.mark.parametrize(("agent", "players"), [("hanabi/smartbot", 2), ("hanabi/smartbot", 4), ("hanabi/piers", 3)])
+@pytest.mark.parametrize(
+    ("agent", "players"),
+    [pytest.param("hanabi/smartbot", 2, marks=pytest.mark.slow), ("hanabi/smartbot", 4), ("hanabi/piers", 3)],
+)
 def test_agents_play_as_in_the_true_game(agent: str, players: int) -> None:
     table, game = live_game(agent, players, 3), make_game(f"Hanabi{players}P-v0")
     players_of = [make_agent(agent, game) for _ in range(players)]

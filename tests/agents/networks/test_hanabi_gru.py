@@ -223,7 +223,12 @@ def test_an_imported_network_that_is_told_its_own_last_move_plays_as_the_origina
 
 
 @pytest.mark.parametrize(
-    ("game", "previous"), [(SMALL, "all"), ("HanabiSmall3P-v0", "all"), ("HanabiSmall3P-v0", "others")]
+    ("game", "previous"),
+    [
+        (SMALL, "all"),
+        pytest.param("HanabiSmall3P-v0", "all", marks=pytest.mark.slow),
+        ("HanabiSmall3P-v0", "others"),
+    ],
 )
 @pytest.mark.parametrize("seats", ["all", "1"])
 def test_training_replays_the_last_moves_with_which_the_network_played(game, previous, seats):
@@ -264,7 +269,7 @@ def test_one_step_of_memory_of_moves_is_what_was_played():
     assert ended.any()
 
 
-@pytest.mark.parametrize("kind", [PPO, VTrace])
+@pytest.mark.parametrize("kind", [PPO, pytest.param(VTrace, marks=pytest.mark.slow)])
 def test_a_resumed_run_with_last_moves_ends_at_the_same_numbers(tmp_path, kind):
     options = {"num_envs": 8, "n_steps": 8, "seed": 3}
     spec = "hanabi_gru(hidden=(8,), memory_size=8, previous=all)"

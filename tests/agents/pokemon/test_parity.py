@@ -77,7 +77,9 @@ def test_simple_heuristics_chooses_as_the_original(format):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    "format", [pytest.param(one, marks=[] if one == "gen9randombattle" else pytest.mark.slow) for one in FORMATS]
+)
 def test_max_base_power_chooses_as_the_original(format):
     found = agreement(MaxBasePowerBot(GAME), "MaxBasePower", format)
     assert found.total() > 50

@@ -41,6 +41,7 @@ def test_a_game_that_ends_later_is_settled_later_and_old_rows_leave():
     np.testing.assert_equal(replay.results.numpy()[:, 0], np.array([-1, -1, np.nan], np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 def test_games_begin_after_as_many_random_moves_as_are_asked_for():
     options = SMALL | {"num_envs": 64, "n_steps": 1, "buffer_size": 600}

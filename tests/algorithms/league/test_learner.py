@@ -261,6 +261,7 @@ def test_more_opponents_than_the_pool_keeps_are_read_once_and_keep_their_memory(
             assert (runner.runner.memory == place).all(), "memories outlive a rollout"
 
 
+@pytest.mark.slow
 def test_schedules_of_a_learner_run_over_the_whole_league() -> None:
     model = league("ppo", learner_options=OPTIONS["ppo"] | {"final_learning_rate": 0.0}, roles=(1, 0, 0))
     rates: list[float] = []

@@ -24,7 +24,10 @@ LEARNERS: dict[type[Algorithm], dict[str, Any]] = {
     SB3PPO: {"batch_size": 32, "n_epochs": 1},
 }
 STEPS = 512
-learners = pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: one.__name__)
+learners = pytest.mark.parametrize(
+    "learner",
+    [pytest.param(one, id=one.__name__, marks=[] if one is PPO else pytest.mark.slow) for one in LEARNERS],
+)
 
 
 def trained(learner: type[Algorithm], steps: int = STEPS, **changes: Any) -> Algorithm:
@@ -50,7 +53,7 @@ def test_a_seed_decides_a_run_and_it_resumes_to_the_same_numbers(learner: type[A
     assert equal(whole, rest)
 
 
-@pytest.mark.parametrize("others", ["random(seed=3)", "mixture(random, random)"])
+@pytest.mark.parametrize("others", [pytest.param("random(seed=3)", marks=pytest.mark.slow), "mixture(random, random)"])
 def test_players_by_any_name_resume(others: str, tmp_path: Path) -> None:
     trained(PPO, STEPS // 2, others=others).save(tmp_path / "half.ludory")
     rest = PPO.load(tmp_path / "half.ludory", env=GAME).learn(STEPS // 2, reset_num_timesteps=False)

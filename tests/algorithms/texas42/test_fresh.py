@@ -236,6 +236,7 @@ def test_it_learns_from_new_states_in_every_epoch(capsys):
     assert "q mae states" in said
 
 
+@pytest.mark.slow
 def test_it_is_scored_and_kept_by_deals_that_it_has_not_seen(tmp_path, capsys):
     file, shelf = str(tmp_path / "net.ludory"), str(tmp_path / "kept")
     Texas42Oracle("domino_mlp(hidden=(8,))", seed=2, **SMALL).learn(128).save(file)

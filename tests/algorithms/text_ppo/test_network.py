@@ -37,7 +37,9 @@ def by_definition(network, batch):
     return log_probs, entropies, values
 
 
-@pytest.mark.parametrize("options", [{}, {"value": "separate", "temperature": 0.7}])
+@pytest.mark.parametrize(
+    "options", [pytest.param({}, marks=pytest.mark.slow), {"value": "separate", "temperature": 0.7}]
+)
 def test_outputs_are_those_of_transformers(model, batch, options):
     network = fresh(model, **options)
     if network.critic is not None:

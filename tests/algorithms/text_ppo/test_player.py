@@ -87,7 +87,9 @@ def test_a_share_whose_worker_is_lost_is_played_again(written):
     assert shared._episodes._elsewhere.lost >= 1
 
 
-@pytest.mark.parametrize("workers", [None, InProcess()], ids=["here", "elsewhere"])
+@pytest.mark.parametrize(
+    "workers", [None, pytest.param(InProcess(), marks=pytest.mark.slow)], ids=["here", "elsewhere"]
+)
 def test_overlap_plays_with_the_weights_before_the_last_update(written, workers):
     options = {**SMALL, **SIZES, "val_every": 0, "overlap": True, "save_episodes": True, "iterations": 3, "lr": 1e-2}
     model = TextPPO(written, "Sokoban-v0", **options)

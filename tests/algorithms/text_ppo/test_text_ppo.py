@@ -125,7 +125,7 @@ def test_damage_is_named(written, tmp_path):
     "options",
     [
         {"advantage": "bilevel", "value": "separate", "critic_lr": 1e-4},
-        {"advantage": "bilevel_ragen", "filter": "none", "kl_in": "reward"},
+        pytest.param({"advantage": "bilevel_ragen", "filter": "none", "kl_in": "reward"}, marks=pytest.mark.slow),
         pytest.param({"advantage": "grpo", "loss_mean": "sequence", "importance": "truncated"}, marks=pytest.mark.slow),
         pytest.param({"advantage": "dr_grpo", "filter": "none", "filter_score": "entropy"}, marks=pytest.mark.slow),
         pytest.param({"advantage": "rloo", "filter_score": "entropy"}, marks=pytest.mark.slow),

@@ -118,7 +118,7 @@ def test_a_complete_folder_is_left_alone_and_a_foreign_one_refused(model, made, 
         generate(model, COMPACT, GenerateConfig(policy="random"), made.folder)
 
 
-@pytest.mark.parametrize("policy", ["model", "random"])
+@pytest.mark.parametrize("policy", ["model", pytest.param("random", marks=pytest.mark.slow)])
 def test_workers_make_the_same_files(model, tmp_path, policy):
     config = replace(SMALL, policy=policy, max_new_tokens=48 if policy == "random" else 12)
     for name, workers in (("here", None), ("there", InProcess())):

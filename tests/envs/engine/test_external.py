@@ -87,7 +87,7 @@ def test_evaluation_does_not_depend_on_the_batch():
     assert (whole == parts).all()
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "vtrace"])
+@pytest.mark.parametrize("algorithm", ["ppo", pytest.param("vtrace", marks=pytest.mark.slow)])
 def test_learners_learn_from_them_and_start_new_games_when_they_are_resumed(algorithm, tmp_path):
     model = ludory.make_algorithm(algorithm, env=relay(), num_envs=8, seats="all", seed=1).learn(1500)
     model.save(tmp_path / "relay.ludory")

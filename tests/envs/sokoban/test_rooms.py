@@ -225,6 +225,7 @@ def test_files_and_options_that_do_not_fit_are_refused(tmp_path):
         make_game("Boxoban-v0", levels="boxoban/easy")
 
 
+@pytest.mark.slow
 def test_the_levels_of_the_package_are_the_first_ones_of_the_training_set():
     levels = given_rooms(BOXOBAN / "boxoban_unfiltered_train.txt")
     assert np.array_equal(make_game("Boxoban-v0").analysis.rooms.draw(np.arange(1000))["room"], levels)

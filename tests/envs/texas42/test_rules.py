@@ -234,7 +234,7 @@ def play_out(games, seed):
     return total, np.array(shakers)
 
 
-@pytest.mark.parametrize("reward", ["win", "marks"])
+@pytest.mark.parametrize("reward", [pytest.param("win", marks=pytest.mark.slow), "marks"])
 def test_a_match_is_played_to_its_target(reward):
     games = engine(make_match(reward=reward), 60)
     total, shakers = play_out(games, 1)

@@ -35,7 +35,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize("rotate", [False, True])
+@pytest.mark.parametrize("rotate", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_an_evaluation_has_the_numbers_of_one_process(workers: Workers, network: str, rotate: bool) -> None:
     for agents in ([network, "random"], ["hanabi/iggi", network]):
         here = ludory.evaluate(agents, GAME, 90, seed=3, batch=20, rotate=rotate)

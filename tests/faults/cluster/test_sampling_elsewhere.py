@@ -35,7 +35,7 @@ def trained(algorithm: str, workers: Workers | None, file: Path, samplers: int =
     "changes",
     [
         pytest.param({}, marks=COMPILED),
-        {"policy": "gru"},
+        pytest.param({"policy": "gru"}, marks=pytest.mark.slow),
         pytest.param({"game": "KuhnPoker-v0"}, marks=COMPILED),
         pytest.param({"game": "KuhnPoker-v0", "others": "random"}, marks=COMPILED),
         {"privileged_value": True},

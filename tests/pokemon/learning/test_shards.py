@@ -97,6 +97,7 @@ def test_all_observations_come_from_one_file(files: tuple[Path, Path]) -> None:
     assert VOCAB_SHA256[:8] in folder.name
 
 
+@pytest.mark.slow
 def test_cloning_takes_the_files_as_they_are(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

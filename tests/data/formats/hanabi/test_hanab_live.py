@@ -150,7 +150,7 @@ def test_a_game_is_written_as_it_was_read(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
+@pytest.mark.parametrize("players", [2, *(pytest.param(players, marks=pytest.mark.slow) for players in (3, 4)), 5])
 def test_recorded_games_come_back_equal(players: int, tmp_path: Path) -> None:
     record("hanabi/iggi", f"Hanabi{players}P-v0", 3, tmp_path / "set", seed=players)
     assert (
