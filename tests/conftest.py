@@ -101,6 +101,7 @@ def pytest_collection_finish() -> None:
     """Spare every later garbage collection a look at all that was imported."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)  # tests make many small objects, and few circles of them
     gc.enable()
 
 

@@ -21,6 +21,8 @@ from ludory.agents.evaluation.evaluate import bootstrap_interval, evaluate, pair
 from ludory.envs.parts import Look
 from ludory.errors import OptionError, UnknownIdError
 
+pytestmark = pytest.mark.plain
+
 SMALL = "HanabiSmall2P-v0"
 
 

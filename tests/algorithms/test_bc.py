@@ -35,6 +35,8 @@ from ludory.data.shards import shard_file
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError, OutputError, PluginError, TrainingError
 
+pytestmark = pytest.mark.plain
+
 TINY = "HanabiTiny2P-v0"
 SMALL = {"hidden": (16,), "seed": 3, "learning_rate": 3e-3, "split_ratio": (0.8, 0.2, 0.0)}
 GRU = "gru(memory_size=16)"
@@ -62,7 +64,6 @@ def weighing_2(columns):
     return columns._replace(extras={**columns.extras, WEIGHT.name: np.full(len(columns.games), 2, np.float32)})
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("whole_games", [False, True])
 def test_a_mixture_has_the_first_set_once_and_another_by_its_share(identity, tmp_path, whole_games):
     other = record_games(tmp_path / "other", make_identity(), SaysWhatItSees(), 40, change=weighing_2)
@@ -140,7 +141,6 @@ def test_values_learn_the_returns_when_they_are_asked_to(identity):
     assert values.detach().numpy() == pytest.approx(np.ones(4), abs=0.3)
 
 
-@pytest.mark.plain
 def test_sample_weights_decide_what_is_learnt(tmp_path):
     """Half of the answers are wrong; they weigh nothing."""
 

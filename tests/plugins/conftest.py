@@ -52,9 +52,7 @@ def look_again(tmp_path: Path) -> Iterator[Callable[[], None]]:
         for registry in vars(plugins).values():
             if isinstance(registry, plugins.Registry):
                 vars(registry).pop("_offers", None)
-        for name in [
-            name for name in list(sys.modules) if any((tmp_path / name).with_suffix(s).exists() for s in ("", ".py"))
-        ]:
+        for name in {path.stem for path in tmp_path.iterdir()} & sys.modules.keys():
             del sys.modules[name]
         for module, names in {
             "data.viewing.viewer": ("viewers", "_shows", "_rows"),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 from ludory.envs.engine.binding.linked_kernel import linked_kernel
-from ludory.envs.engine.binding.plain_kernels import PLAIN, WideArray
+from ludory.envs.engine.binding.plain_kernels import PLAIN
 
 _FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
 called = linked_kernel(**_FLAGS)
@@ -75,15 +75,11 @@ class _Array:
         self.builder.store(value, self._pointer(place, value.type)).align = 4
 
 
-def _plain_array(array: WideArray | NDArray[Any]) -> NDArray[Any]:
-    return array.array if isinstance(array, WideArray) else array
-
-
 def _product_tile(rows: int) -> Any:
     """Add a[n : n + rows] @ b[:, j : j + 16] to out[n : n + rows, j : j + 16]."""
 
     def plain(a, n, b, j, out):
-        a, b, out = map(_plain_array, (a, b, out))
+        a, b, out = map(np.asarray, (a, b, out))
         out[n : n + rows, j : j + WIDTH] += a[n : n + rows] @ b[:, j : j + WIDTH]
 
     @_instruction(plain)
@@ -170,7 +166,7 @@ def _listed(vectors: int) -> Any:
 
     def plain(matrix, places, found, j, out):
         columns = slice(int(j), int(j) + vectors * WIDTH)
-        _plain_array(out)[columns] += _plain_array(matrix)[_plain_array(places)[:found], columns].sum(0)
+        np.asarray(out)[columns] += np.asarray(matrix)[np.asarray(places)[:found], columns].sum(0)
 
     @_instruction(plain)
     def add_listed(typing, matrix, places, found, j, out):
@@ -194,7 +190,7 @@ def _marked(vectors: int) -> Any:
     def plain(matrix, marks, j, out):
         columns = slice(int(j), int(j) + vectors * WIDTH)
         rows = [row for row in range(64) if int(marks) >> row & 1]
-        _plain_array(out)[columns] += _plain_array(matrix)[rows, columns].sum(0)
+        np.asarray(out)[columns] += np.asarray(matrix)[rows, columns].sum(0)
 
     @_instruction(plain)
     def add_marked(typing, matrix, marks, j, out):
@@ -281,7 +277,7 @@ def lowest_one(typing, word):
 
 
 def _plain_list(row, usual, lines, places, counts, out):
-    row, usual, lines, places, counts, out = map(_plain_array, (row, usual, lines, places, counts, out))
+    row, usual, lines, places, counts, out = map(np.asarray, (row, usual, lines, places, counts, out))
     count = 0
     for k, byte in enumerate(row ^ usual):
         line = lines[k, byte]
@@ -320,7 +316,7 @@ def list_columns(typing, row, usual, lines, places, counts, out):
 
 
 def _plain_transpose(a, i, j, out):
-    _plain_array(out)[j : j + 8, i : i + 8] = _plain_array(a)[i : i + 8, j : j + 8].T
+    np.asarray(out)[j : j + 8, i : i + 8] = np.asarray(a)[i : i + 8, j : j + 8].T
 
 
 @_instruction(_plain_transpose)

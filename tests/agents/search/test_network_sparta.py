@@ -23,6 +23,8 @@ from ludory.algorithms.ppo import PPO
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.plain
+
 TINY = make_game("HanabiTiny2P-v0")
 LISTED, DEFERRED = 10**6, 0
 

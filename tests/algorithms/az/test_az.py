@@ -11,6 +11,8 @@ from ludory.algorithms.az import AZ
 from ludory.algorithms.az_self_play import LearntPositions
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.plain
+
 SMALL = {"num_envs": 8, "n_steps": 8, "simulations": 8, "batch_size": 32, "buffer_size": 500, "hidden": (16,)}
 
 
@@ -42,7 +44,6 @@ def test_a_game_that_ends_later_is_settled_later_and_old_rows_leave():
 
 
 @pytest.mark.slow
-@pytest.mark.plain
 def test_games_begin_after_as_many_random_moves_as_are_asked_for():
     options = SMALL | {"num_envs": 64, "n_steps": 1, "buffer_size": 600}
     seen = AZ("auto", "TicTacToe-v0", seed=1, random_moves=4, **options).learn(64).replay.observations

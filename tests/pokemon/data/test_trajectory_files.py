@@ -37,6 +37,8 @@ from ludory.errors import DataError, OptionError, RejectedBattleError
 
 from .recorded import BATTLES, battles, lines_of, resimulations
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture(scope="module")
 def chosen() -> list[BattleTrajectory]:
