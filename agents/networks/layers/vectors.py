@@ -18,7 +18,6 @@ from numba import config, types
 from numba.core import cgutils
 from numba.core.cpu import CPUContext
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 from ludory.envs.engine.binding.linked_kernel import linked_kernel
