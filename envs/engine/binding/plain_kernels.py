@@ -95,7 +95,7 @@ Index: TypeAlias = "SupportsIndex | slice | tuple[SupportsIndex | slice, ...]"
 """What a kernel writes in brackets after an array."""
 
 
-_PYTHONS = {
+_PYTHONS: dict[type, Callable[[Any], int | float]] = {
     kind: int if issubclass(kind, np.integer) else float
     for kind in np.sctypeDict.values()
     if issubclass(kind, np.integer | np.floating) and np.dtype(kind).itemsize < 8
@@ -103,7 +103,7 @@ _PYTHONS = {
 """Types of numbers that compiled code widens to 64 bits, and what takes their place: an int8 would overflow in plain Python."""
 
 
-def widened(value: Any) -> Any:
+def widened(value: object) -> object:
     """A number read from an array as compiled code computes with it: a narrow one as a number of Python."""
     python = _PYTHONS.get(type(value))
     return value if python is None else python(value)
@@ -121,11 +121,11 @@ class WideArray(np.ndarray):
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:  # type: ignore[override]
         # most of what plain Python does: reading a number by `item` takes a fourth of the time of widening one
         if (len(index) if type(index) is tuple else 1) == self.ndim:
             try:
-                return self.item(index)
+                return self.item(index)  # type: ignore[arg-type]
             except (TypeError, ValueError):  # a slice
                 pass
         return np.ndarray.__getitem__(self, index)
