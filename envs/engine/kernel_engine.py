@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
 
 
+_INT64 = np.dtype(np.int64)
 LARGE_BATCH = 128
 """Fewest games whose kernels are compiled for the sizes of their game; fewer spend their time in Python, and presets share their code."""
 PATIENCE = 1.0
@@ -245,8 +246,8 @@ class KernelEngine(EngineBase):
         chosen = np.asarray(actions)
         # a legal move of one game, as views play it, needs no further look
         if chosen.shape == (1,) == rows.shape and self.num_games == 1 and self._ready and self._one_head:
-            action = int(chosen[0]) if chosen.dtype == np.int64 else -1
-            if 0 <= action < self.facts.num_actions and self._masks[0, 0, action]:
+            action = chosen.item() if chosen.dtype == _INT64 else -1
+            if 0 <= action < self.facts.num_actions and self._masks.item(0, 0, action):
                 return chosen
         checks.check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", len(rows))
         chosen = checks.own_integers(chosen)

@@ -100,16 +100,16 @@ def action_name(options: HanabiOptions, head: int, action: int) -> str:
 
 def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
     """Public facts of game i; `score` is 0 after a bomb, `stacks` is not."""
-    fireworks, last, lives = state.fireworks[i].tolist(), state.last[i].tolist(), int(state.lives[i])
+    fireworks, lives = state.fireworks[i].tolist(), state.lives.item(i)
     stacks = sum(fireworks)
     return {
-        "last_action": options.num_actions if last[KIND] == NO_MOVE else last[ACTION],
+        "last_action": options.num_actions if state.last.item(i, KIND) == NO_MOVE else state.last.item(i, ACTION),
         "score": stacks if lives > 0 else 0,
         "stacks": stacks,
         "fireworks": fireworks,
         "lives": lives,
-        "information_tokens": int(state.tokens[i]),
-        "deck_size": state.deck.shape[1] - int(state.deck_top[i]),
-        "turn": int(state.turn[i]),
-        "end": END_NAMES[int(state.end[i])],
+        "information_tokens": state.tokens.item(i),
+        "deck_size": state.deck.shape[1] - state.deck_top.item(i),
+        "turn": state.turn.item(i),
+        "end": END_NAMES[state.end.item(i)],
     }

@@ -176,16 +176,19 @@ def public_facts(game: Game, state: State, row: int, seat: int | None = None) ->
     told = dict(game.look.info(state, row))
     if seat is not None:
         told |= game.look.seat_info(state, row, seat)
-    # this runs in every step: most facts are plain numbers, and most words are not there most of the time
     for key, names in game.look.fact_names.items():
-        word = told.get(key)
-        told[key] = -1 if word is None and names.length is None else names.numbers(word)
-    for key in [key for key, value in told.items() if type(value) not in _PLAIN]:
-        value = told[key]
+        told[key] = names.numbers(told.get(key))
+    # this runs in every step: most facts are plain numbers
+    untold = []
+    for key, value in told.items():
+        if type(value) in _PLAIN:
+            continue
         if isinstance(value, _LISTS):
             value = told[key] = np.array(value)
         if not (value.dtype.kind in "biuf" if isinstance(value, _ARRAYS) else isinstance(value, _NUMBERS)):
-            del told[key]
+            untold.append(key)
+    for key in untold:
+        del told[key]
     return told
 
 

@@ -132,7 +132,7 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
     def _info(self, mask: Array) -> dict[str, Any]:
         return {
             "action_mask": np.ones(len(mask), np.int8) if self._over else mask.view(np.int8),
-            "player": -1 if self._over else 0 if self.facts.simultaneous else int(self.engine.state.to_move[0]),
+            "player": -1 if self._over else 0 if self.facts.simultaneous else self.engine.state.to_move.item(0),
             **common.public_facts(self.game, self.engine.state, 0, self._policy_seats.own),
             "returns": (self._returns if self._over else self._no_returns)[0].copy(),
             "illegal_action": bool(self.illegal_words),
