@@ -52,7 +52,8 @@ def look_again(tmp_path: Path) -> Iterator[Callable[[], None]]:
         for registry in vars(plugins).values():
             if isinstance(registry, plugins.Registry):
                 vars(registry).pop("_offers", None)
-        for name in {path.stem for path in tmp_path.iterdir()} & sys.modules.keys():
+        own = {path.stem for path in tmp_path.iterdir()}
+        for name in [name for name in sys.modules if name.partition(".")[0] in own]:
             del sys.modules[name]
         for module, names in {
             "data.viewing.viewer": ("viewers", "_shows", "_rows"),

@@ -113,7 +113,7 @@ class WideArray(np.ndarray):
     """A view of an array of narrow numbers, which are those of Python when they are read."""
 
     array: NDArray[Any]
-    """The array itself."""
+    """The array itself, by which a state is known again; views of this view have none."""
 
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
