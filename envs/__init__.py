@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .engine.pool_worker import ArraySpec, EnvironmentFault, GameBlocks
     from .engine.pooled_engine import POOL_OPTIONS, PooledEngine
     from .engine.process_pool import OnCrash, ProcessPool
-    from .engine.protocol import Array, Engine, on_host
+    from .engine.protocol import Array, Engine, on_host, state_on_host
     from .engine.snapshot import identity, read_arrays, write_snapshot
     from .engine.storage import new_records
     from .facts import Box, GameFacts, Head, ObservationSpec, Segment, flat_segments
@@ -159,6 +159,7 @@ __all__ = [
     "run_parts",
     "split_of",
     "start_games",
+    "state_on_host",
     "to_sb3",
     "waiting",
     "write_snapshot",

@@ -202,7 +202,10 @@ class FactNames(NamedTuple):
 @_names_nearest
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A game as people see it: names, public facts, pictures, moves in words."""
+    """A game as people see it: names, public facts, pictures, moves in words.
+
+    The functions read states of NumPy arrays; `ludory.envs.state_on_host` makes one of the state of an engine on a GPU.
+    """
 
     action_name: Callable[[int, int], str] = _number
     """`action_name(head, value)`, e.g. "play 5"."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ludory.agents.agent import Agent
 from ludory.agents.make import make_agent
 from ludory.cluster.workers import Workers
-from ludory.envs import Engine, Game, NamedGame, make_engine
+from ludory.envs import Engine, Game, NamedGame, make_engine, state_on_host
 from ludory.envs.seats.table import Listener, Table
 from ludory.errors import OptionError
 
@@ -158,6 +158,7 @@ def _play(
     table.listener = watch(engine) if watch else None
     table.start()
     table.run()
-    infos = [game.look.info(engine.state, i) for i in range(block.games)]
+    state = state_on_host(engine.state)
+    infos = [game.look.info(state, i) for i in range(block.games)]
     engine.close()
     return PlayedBlock(table.rewards, infos)

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ludory.agents import Agent, Keys, make_agent
 from ludory.agents.texas42.play.choice import best_by_points, question_of, tiles_with_most
-from ludory.agents.texas42.play.pimc import bid_thirty, check_texas42, first_tile, on_cpu
+from ludory.agents.texas42.play.pimc import bid_thirty, check_texas42, first_tile
 from ludory.agents.texas42.solver.solver import Solver, positions_of
-from ludory.envs import Array, Engine, Game, Memory, State, hash_rows, on_host
+from ludory.envs import Array, Engine, Game, Memory, State, hash_rows, on_host, state_on_host
 from ludory.envs.texas42.state import PLAYING
 from ludory.envs.texas42.tiles import TILES
 from ludory.errors import OptionError
@@ -21,7 +21,7 @@ class ThirtyBidder(Agent):
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
         rows = on_host(rows)
-        state, masks = on_cpu(engine.state), on_host(engine.legal())
+        state, masks = state_on_host(engine.state), on_host(engine.legal())
         actions = np.empty(len(rows), np.int64)
         playing = state.phase[rows] == PLAYING
         for k in np.flatnonzero(~playing):
@@ -51,7 +51,7 @@ class SeerAgent(ThirtyBidder):
 
     def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) in games that are being played."""
-        state, masks = on_cpu(engine.state), on_host(engine.legal())
+        state, masks = state_on_host(engine.state), on_host(engine.legal())
         every = positions_of(state, rows)
         asked = [question_of(state, int(row), masks[row, -28:], 0) for row in rows]
         makes = self._solver.make_after(every, [one.bid for one in asked], [one.banked for one in asked])

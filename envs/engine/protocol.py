@@ -28,6 +28,11 @@ def on_host(array: ArrayOrTensor) -> NDArray[Any]:
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
+def state_on_host(state: State) -> State:
+    """`state` with NumPy arrays as its fields, which is what the functions of `Look` read; an engine's on the CPU is not copied."""
+    return type(state)(*map(on_host, state)) if isinstance(state, tuple) else state
+
+
 class NextTurn(NamedTuple):
     """What the seats to move have before them."""
 

@@ -52,7 +52,7 @@ class GameVectorEnv(common.CopiedWhole, VectorEnv[Array, Array, Array]):
     belong to the next games; steps in which games end also have the observations of these in `final_obs` (an object array as in
     Gymnasium's SyncVectorEnv, on CUDA a tensor (n, *shape)) and their infos in `final_info` (the same keys). As everywhere in
     Gymnasium, `_key` bool (n,) says in which rows `key` has a value. `action_space.sample(info["action_mask"])` is legal. Public facts of games that are not arrays are not collected: read `engine.state`, or
-    call `game.look.info(engine.state, row)`. As in `GameEnv`, the episode is over if the policy's seat is out.
+    call `game.look.info(engine.state, row)`, on CUDA with `ludory.envs.state_on_host(engine.state)`. As in `GameEnv`, the episode is over if the policy's seat is out.
 
     Args:
         game: the game to play.

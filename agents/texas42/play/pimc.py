@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.agents import Seat, SeatAgent
 from ludory.agents.texas42.solver.solver import Solver
-from ludory.envs import Array, Engine, Game, Memory, State, check_choice, check_range, on_host
+from ludory.envs import Array, Engine, Game, Memory, State, check_choice, check_range, on_host, state_on_host
 from ludory.envs.texas42.rules import step, step_play
 from ludory.envs.texas42.state import BID_30, DECLARE_0, NUM_ACTIONS, PASS, PLAY_0
 from ludory.envs.texas42.tiles import FOLLOW
@@ -58,14 +58,14 @@ class PimcAgent(SeatAgent):
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`, from what `knowledge` and `decision_of` tell of them."""
         rows = on_host(rows)
-        state, masks = on_cpu(engine.state), on_host(engine.legal())[rows]
+        state, masks = state_on_host(engine.state), on_host(engine.legal())[rows]
         seen = on_host(engine.observe(seat, rows))
         return np.array(self._actions(state, rows, seat, masks, [self._key(one) for one in seen]), np.int64)
 
     def decide(self, seat: Seat, own: object) -> int:
         """A bid, a declaration, or a tile, read from a world that the seat cannot distinguish from the game."""
         key = self._key(seat.observation)
-        world = on_cpu(seat.worlds(1, key).state)
+        world = state_on_host(seat.worlds(1, key).state)
         return self._actions(world, [0], seat.number, seat.mask[None], [key])[0]
 
     def initial_memory(self, rows: int) -> Memory:
@@ -115,11 +115,6 @@ def check_texas42(name: str, game: Game) -> None:
 def first_tile(mask: NDArray[np.bool_]) -> int:
     """Action id of tile 0, which is 0 in games with a fixed contract."""
     return PLAY_0 if len(mask) == NUM_ACTIONS else 0
-
-
-def on_cpu(state: State) -> State:
-    """A state whose fields are NumPy arrays."""
-    return type(state)(*(on_host(field) for field in state))
 
 
 def bid_thirty(mask: NDArray[np.bool_], hand: int) -> int:

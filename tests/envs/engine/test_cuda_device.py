@@ -6,17 +6,27 @@ import sys
 from importlib.util import find_spec
 
 import numba
+import numpy as np
 import pytest
 import torch
 
 from ludory.envs.engine import cuda_device
 from ludory.envs.engine.cuda_device import find_device
+from ludory.envs.engine.protocol import state_on_host
 from ludory.envs.make import make_engine
 from ludory.errors import LudoryError, OptionError, PluginError
 
 Patch = pytest.MonkeyPatch
 needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 find = find_device.__wrapped__  # afresh, not from the last call
+
+
+def test_public_facts_of_tensors():
+    """What `evaluate` reads of games that were played on a GPU, whose states are tensors."""
+    engine = make_engine("HanabiTiny2P-v0", num_games=2, seed=1, compiled=False)
+    tensors = type(engine.state)(*(torch.from_numpy(np.array(field)) for field in engine.state))
+    info = engine.game.look.info
+    assert [info(state_on_host(tensors), row) for row in range(2)] == [info(engine.state, row) for row in range(2)]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
