@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ludory.atomic import atomic_file
 from ludory.errors import CheckpointError, OutputError
 from ludory.paths import path_inside
 from ludory.reading import read_json
 
-from .oracle import Texas42Oracle
+if TYPE_CHECKING:
+    from .oracle import Texas42Oracle
 
 FORMAT = "ludory texas42 catalogue 1"
 FILE = "catalogue.json"
