@@ -90,6 +90,7 @@ def test_an_equilibrium_draws_its_actions_unless_told_otherwise():
     assert fixed.deterministic
 
 
+@pytest.mark.slow
 def test_a_network_draws_where_its_card_says_so():
     card = read_card("sokoban/ppo")
     assert card is not None

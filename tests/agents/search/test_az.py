@@ -74,6 +74,7 @@ def test_it_finds_single_winning_moves_of_tic_tac_toe_without_having_learnt():
     assert (found.counts.sum(axis=1) == 2000).all()
 
 
+@pytest.mark.slow
 def test_late_positions_are_solved():
     positions = [(board, mover) for board, mover in reachable() if board.count(0) <= 4][::4]
     assert {worth(*position) for position in positions} == {-1, 0, 1}
@@ -88,6 +89,7 @@ def test_late_positions_are_solved():
     ]
 
 
+@pytest.mark.plain
 def test_the_first_simulation_and_the_target_are_those_of_the_paper():
     """Equations 8, 10 and 11 with one simulation, worked out here: the best logit is visited, all others get the mixed value."""
     engine = make_engine("TicTacToe-v0", 1, seed=1)

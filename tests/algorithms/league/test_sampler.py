@@ -189,11 +189,11 @@ def test_blocks_are_other_games(folder: Path) -> None:
     game = make_game(GAME)
     styles = {name: make_agent(name, game) for name in ("arena/rusher", "arena/zone")}
     first, second = (
-        Evaluator(game, styles.__getitem__, seed=3).play([EvaluationOrder("arena/rusher", "arena/zone", block, 40)])
+        Evaluator(game, styles.__getitem__, seed=3).play([EvaluationOrder("arena/rusher", "arena/zone", block, 10)])
         for block in (0, 1)
     )
     assert first[0].outcomes != second[0].outcomes
-    assert len(first[0].outcomes) == 40
+    assert len(first[0].outcomes) == 10
 
 
 def test_the_memory_of_a_recurrent_opponent_goes_on_while_it_waits() -> None:

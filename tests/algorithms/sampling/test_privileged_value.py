@@ -40,7 +40,7 @@ def test_only_a_privileged_value_foresees_what_depends_on_both_hidden_cards(kind
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS, ids=["ppo", "vtrace"])
-@pytest.mark.parametrize("policy", ["mlp", "gru(hidden=(8,), memory_size=8)"])
+@pytest.mark.parametrize("policy", ["mlp", pytest.param("gru(hidden=(8,), memory_size=8)", marks=pytest.mark.slow)])
 def test_a_resumed_run_ends_at_the_same_numbers(tmp_path, kind, options, policy):
     options = (
         SMALL | {"privileged_value": True, "hidden": ()} | {"batch_size": 32}

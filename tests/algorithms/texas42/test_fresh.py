@@ -223,6 +223,7 @@ def test_it_needs_hidden_layers():
 # Learning
 
 
+@pytest.mark.slow
 def test_it_learns_from_new_states_in_every_epoch(capsys):
     model = Texas42Oracle(seed=1, **SMALL, learning_rate=3e-3)
     assert model.policy_spec.id == "domino_mlp"

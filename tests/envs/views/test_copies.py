@@ -133,7 +133,9 @@ def test_an_engine_that_cannot_be_copied_says_so():
         pickle.dumps(engine)
 
 
-@pytest.mark.parametrize("kind", ["ppo", "vtrace", pytest.param("sb3_ppo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kind", ["ppo", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("vtrace", "sb3_ppo"))]
+)
 def test_a_copied_learner_learns_what_the_original_learns(kind, copied):
     learner = ludory.make_algorithm(
         kind, env="HanabiTiny2P-v0", **SMALL | ({} if kind == "vtrace" else {"batch_size": 64})

@@ -29,6 +29,8 @@ from ludory.envs.pokemon.observation import flat_of_entity
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
 from ludory.errors import CheckpointError, DataError, OptionError, TrainingError
 
+pytestmark = pytest.mark.plain  # a cache of its own would be compiled for
+
 GOLDEN = Path(__file__).parents[2] / "golden" / "pokemon" / "sim_dev.jsonl.gz"
 
 

@@ -199,7 +199,7 @@ def test_texas_42_counts_worlds_and_ends_exactly() -> None:
     ("game", "solver"),
     [
         pytest.param("Sokoban-v0", "sokoban/solver", marks=pytest.mark.slow),
-        ("Sudoku4-v0", "sudoku/solver"),
+        pytest.param("Sudoku4-v0", "sudoku/solver", marks=pytest.mark.slow),
         ("FrozenLakeFirm-v0", "frozen_lake/optimum"),
     ],
 )

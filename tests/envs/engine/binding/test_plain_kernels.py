@@ -72,7 +72,7 @@ def choice(engine, players, memories):
         pytest.param("ConnectFour-v0", "mcts(simulations=30)", 42, marks=pytest.mark.slow),
         pytest.param("Sokoban-v0", "random(seed=1)", 40, marks=pytest.mark.slow),
         pytest.param("Sudoku4-v0", "random(seed=1)", 16, marks=pytest.mark.slow),
-        ("FrozenLakeAny-v0", "random(seed=1)", 20),
+        pytest.param("FrozenLakeAny-v0", "random(seed=1)", 20, marks=pytest.mark.slow),
     ],
 )
 def test_plain_python_plays_the_games_of_compiled_code_bit_for_bit(id, agent, moves):
