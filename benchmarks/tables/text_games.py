@@ -9,7 +9,12 @@ from ludory.benchmarks.text_games.text_trl import OURS, THEIRS, with_error
 
 from . import Report, Rows, RowsOf
 
-LAKE = "FrozenLakeFirm-v0"
+GOALS = {
+    (SOKOBAN, 15, "40"): "10 points, each seed above 0",
+    (SOKOBAN, 30, "120"): "20 points",
+    ("FrozenLakeFirm-v0", 30, "40"): "10 points, each seed above 0",
+}
+"""Of `spa` minus `direct`, by game, epochs of fine-tuning and iterations of PPO."""
 
 
 def _sokoban_rows(report: Report) -> Rows:
@@ -31,7 +36,9 @@ def _text_env_rows(report: Report) -> Rows:
 
 
 def _spa_tiny_rows(report: Report) -> Rows:
-    where, one_seed = f"{game_of(report)}: Pass@1 on unseen rooms", len(report["seeds"]) == 1
+    env, epochs, one_seed = report["config"]["env"], report["config"]["epochs"], len(report["seeds"]) == 1
+    trained = f"{game_of(report)}, {epochs} epochs of fine-tuning"
+    where = f"{trained}: Pass@1 on unseen rooms"
     for name in ("random", "optimum"):
         yield f"{where}, {name}", _points(report["anchors"][name]["pass@1_unseen"]), ""
     for name, arm in report["arms"].items():
@@ -43,12 +50,11 @@ def _spa_tiny_rows(report: Report) -> Rows:
                 "",
             )
     for point, one in report["difference"].items() if not one_seed else ():
-        goal = "10 points, each seed above 0" if report["config"]["env"] in (SOKOBAN, LAKE) and point == "40" else ""
         each = ", ".join(f"{100 * value:+.1f}" for value in one["each"])
         yield (
-            f"{game_of(report)}: `spa` minus `direct` after {point} iterations",
+            f"{trained}: `spa` minus `direct` after {point} iterations",
             f"{_points(one['mean'])} (seeds: {each})",
-            goal,
+            GOALS.get((env, epochs, point), ""),
         )
 
 
