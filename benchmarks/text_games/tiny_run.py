@@ -241,10 +241,8 @@ class TinyRun:
         # CPU time, since other work may run on the machine
         began = process_time()
         found = make()
-        spent = round(process_time() - began, 1)
-        found = {
-            "cpu_s": found.get("spent_cpu_s", spent)
-        } | found  # PPO also counts what it spent before it was interrupted
+        # a PPO that was interrupted tells all that it spent
+        found = {"cpu_s": found.get("spent_cpu_s", round(process_time() - began, 1))} | found
         _write(file, found | {"complete": True, "stamp": stamp})
         self.note(f"seed {self.seed}, {name}: {summary_line(found)}")
         return found
