@@ -187,9 +187,9 @@ def packed(changes: Mapping[str, Change]) -> dict[str, Change]:
     def within(change: Change) -> Change:
         return lambda data, draw: gzip.compress(change(gzip.decompress(data), draw), 1)
 
-    member = gzip.compress(b" " * (64 << 20), 9)
+    member = gzip.compress(b" " * (4 << 20), 9)
     return {name: within(change) for name, change in changes.items()} | {
-        "bomb": lambda data, draw: data + member * (BOMB_BYTES >> 26)
+        "bomb": lambda data, draw: data + member * (BOMB_BYTES >> 22)
     }
 
 
