@@ -29,8 +29,10 @@ def on_host(array: ArrayOrTensor) -> NDArray[Any]:
 
 
 def state_on_host(state: State) -> State:
-    """`state` with NumPy arrays as its fields, which is what the functions of `Look` read; an engine's on the CPU is not copied."""
-    return type(state)(*map(on_host, state)) if isinstance(state, tuple) else state
+    """`state` with NumPy arrays for its tensors, which is what the functions of `Look` read; an engine's on the CPU is not copied."""
+    if not isinstance(state, tuple):
+        return state
+    return type(state)(*(field.cpu().numpy() if hasattr(field, "cpu") else field for field in state))
 
 
 class NextTurn(NamedTuple):

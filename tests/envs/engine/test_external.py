@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from games.external import DIE, RelayEngine, guess, relay, tic_tac_toe
@@ -85,6 +87,12 @@ def test_evaluation_does_not_depend_on_the_batch():
     whole = ludory.evaluate("random", relay(), games=9, seed=4).returns
     parts = ludory.evaluate("random", relay(), games=9, seed=4, batch=2).returns
     assert (whole == parts).all()
+
+
+def test_facts_of_a_game_are_read_from_its_engine():
+    game = relay()
+    game = replace(game, look=replace(game.look, info=lambda state, row: {"games": state.engine.num_games}))
+    assert (ludory.evaluate("random", game, games=3).outcomes["games"] == 3).all()
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", pytest.param("vtrace", marks=pytest.mark.slow)])
