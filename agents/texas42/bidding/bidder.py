@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -25,8 +26,8 @@ MEMORY = 4096
 class BidderAgent(Bidding):
     """Makes the lowest bid if its best declaration makes it often enough, and two marks or more if it nearly always wins all tricks.
 
-    P(make) is computed once per hand, from its seven tiles only. The agent passes if its partner has bid, and never plunges,
-    splashes, or declares nello or sevens.
+    P(make) is computed once per hand, from its seven tiles only. The agent never plunges, splashes, or declares nello or sevens.
+    Minima are one number, or four by place in the auction, from the seat that opens to the shaker.
 
     Args:
         game: Texas 42 with an auction.
@@ -34,7 +35,8 @@ class BidderAgent(Bidding):
         mode: how P(make) is computed, see `make_probability.py` and `fitted_make_probability.py`.
         samples: hands played or solved per declaration by `rollout` and `double_dummy`.
         threshold: minimum P(make) of a bid while nobody has bid.
-        against: the same if an opponent has bid: losing a contract costs less if the opponent would have made its own.
+        against: the same over an opponent's bid: losing a contract costs less if the opponent would have made its own.
+        over_partner: the same over the partner's bid, in the last two places; None: never.
         marks: minimum P(all 42 points) for two marks or more.
         calibration: file written by `ludory texas42 calibrate`; None: the one shipped with Ludory.
         seed: of the deals that `rollout`, `double_dummy` and `mapped` draw.
@@ -52,8 +54,9 @@ class BidderAgent(Bidding):
         play: object = "texas42/pimc",
         mode: Mode = "calibrated",
         samples: int = 50,
-        threshold: float = 0.5,
-        against: float = 0.5,
+        threshold: float | Sequence[float] = 0.5,
+        against: float | Sequence[float] = 0.5,
+        over_partner: float | Sequence[float] | None = None,
         marks: float = 0.75,
         calibration: str | Path | None = None,
         seed: int = 0,
@@ -61,11 +64,11 @@ class BidderAgent(Bidding):
         super().__init__(game, play)
         check_choice("mode", mode, get_args(Mode))
         check_range("samples", samples, 1, 100_000)
-        for name, value in (("threshold", threshold), ("against", against), ("marks", marks)):
-            if not 0 <= value <= 1:
-                raise OptionError(f"{name}={value!r}: must lie in 0..1")
-        self.mode, self.samples = mode, samples
-        self.threshold, self.against, self.marks = threshold, against, marks
+        if not 0 <= marks <= 1:
+            raise OptionError(f"marks={marks!r}: must lie in 0..1")
+        self.mode, self.samples, self.marks = mode, samples, marks
+        self._over_nobody, self._over_opponent = _by_place("threshold", threshold), _by_place("against", against)
+        self._over_partner = None if over_partner is None else _by_place("over_partner", over_partner)
         self._model: Calibration = read_calibration(calibration) if calibration else shipped()
         self._seed, self._solver = seed, Solver()
         self._known: dict[int, Chances] = {}
@@ -76,10 +79,13 @@ class BidderAgent(Bidding):
         if mask[DECLARE_0]:
             return DECLARE_0 + found.best(int(state.bid[row]))
         held_by = int(state.bidder[row]) if state.bid[row] else -1
+        minima = self._over_nobody if held_by < 0 else self._over_opponent
         if held_by == (seat + 2) % 4:
-            return PASS
+            if self._over_partner is None:
+                return PASS
+            minima = self._over_partner
+        least = minima[(seat - int(state.shaker[row]) - 1) % 4]
         actions = [int(action) for action in np.flatnonzero(mask[:PLUNGE]) if action != PASS]
-        least = self.threshold if held_by < 0 else self.against
         # two marks or more first, if they are sure enough; then the lowest bid
         for action in [*[a for a in actions if a > ONE_MARK][:1], *actions[:1]]:
             chance = found.chance(found.best(bid_of(action)), bid_of(action))
@@ -104,6 +110,18 @@ class BidderAgent(Bidding):
         if self.mode == "double_dummy":
             return double_dummy(hand, self.samples, key, solver=self._solver)
         return rollout(hand, self.samples, key)
+
+
+def _by_place(name: str, value: float | Sequence[float]) -> list[float]:
+    """Four minima.
+
+    Raises:
+        OptionError: neither a number in 0..1 nor four of them.
+    """
+    minima = list(value) if isinstance(value, Sequence) else [value] * 4
+    if len(minima) != 4 or not all(isinstance(one, (int, float)) and 0 <= one <= 1 for one in minima):
+        raise OptionError(f"{name}={value!r}: must lie in 0..1, or be four such numbers, by place in the auction")
+    return minima
 
 
 def bid_of(action: int) -> int:

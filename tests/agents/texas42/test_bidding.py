@@ -257,10 +257,10 @@ def test_calibrations_are_written_and_read(tmp_path):
 # --- The bidder -----------------------------------------------------------------------------------------------------------
 
 
-def bidding(hand: int, bids: list[int], **options):
+def bidding(hand: int, bids: list[int], minima: str = "", **options):
     """Action of the bidder with `hand` after these bids; all others hold anything."""
     game = make_game("Texas42-v0", **options)
-    agent = make_agent("texas42/bidder(play='random')", game)
+    agent = make_agent(f"texas42/bidder(play='random'{minima})", game)
     seat = len(bids)
     deal = [t for mask in np.roll(deals_around(hand, 1, 0)[0], seat) for t in range(28) if int(mask) >> t & 1]
     engine = ludory.make_engine(game, num_games=1)
@@ -286,6 +286,24 @@ def test_what_is_bid():
     assert [bid_of(a) for a in (1, 12, 13, 14, 19)] == [30, 41, 42, 84, 294]
 
 
+@pytest.mark.plain
+def test_minima_by_place_in_the_auction():
+    fair = tiles("5-5 5-4 5-2 5-1 4-4 1-1 3-0")
+    for place in range(4):
+        minima = [1.0] * 4
+        minima[place] = 0.5
+        for other in range(4):
+            bids = [PASS] * other
+            assert bidding(fair, bids, f", threshold={minima}") == (BID_30 if other == place else PASS)
+            if other:
+                bids[-1] = BID_30
+                assert bidding(fair, bids, f", against={minima}") == (BID_30 + 1 if other == place else PASS)
+            if other > 1:
+                bids[-2:] = BID_30, PASS
+                over = bidding(fair, bids, f", against=0.0, over_partner={minima}")
+                assert over == (BID_30 + 1 if other == place else PASS)
+
+
 def test_the_bidder_declares_what_its_hand_is_best_at():
     game = make_game("Texas42-v0")
     agent = make_agent("texas42/bidder(play='random')", game)
@@ -301,6 +319,9 @@ def test_bidders_refuse_what_they_can_not_do():
         make_agent("texas42/bidder", "Texas42Play-v0")
     with pytest.raises(OptionError, match="threshold=2"):
         make_agent("texas42/bidder(threshold=2)", "Texas42-v0")
+    for wrong in ("against=[0.5, 0.5]", "over_partner=(0, 0, 0, 2)", "against='much'", "threshold=None"):
+        with pytest.raises(OptionError, match="four such numbers, by place"):
+            make_agent(f"texas42/bidder({wrong})", "Texas42-v0")
     with pytest.raises(OptionError, match="did you mean threshold"):
         make_agent("texas42/bidder(treshold=0.5)", "Texas42-v0")
     with pytest.raises(OptionError, match="mode"):
