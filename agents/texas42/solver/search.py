@@ -118,6 +118,12 @@ def moves_of(held, place, follow, contract, level):
 
 
 @kernel
+def narrowed(value, alpha, beta, lower, upper):
+    """Bounds of a value after a fail-soft search: above alpha it is a lower bound, below beta an upper one, between them both."""
+    return max(lower, value) if value > alpha else lower, min(upper, value) if value < beta else upper
+
+
+@kernel
 def search(hands, position, alpha, beta, contract, follows, wins, counts, level, table, generation, frames):
     """Value of a position, or a bound of it outside (alpha, beta).
 
@@ -152,17 +158,13 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                     value = lower
                 elif tricks == 1 and not by_tricks:
                     value = last_trick(hands, left, seat, rest, wins)
-                elif tricks == 2 and not by_tricks:
-                    if seat & 1:
-                        value = -last_two_tricks(hands, left, seat, rest, -beta, -alpha, follows, wins, fives, tens)
-                    else:
-                        value = last_two_tricks(hands, left, seat, rest, alpha, beta, follows, wins, fives, tens)
                 else:
                     done = False
                     key = left | (seat << 28)
                     # multiplicative hashing: the factor is 2^32 over the golden ratio, and the upper bits of the
                     # product are the mixed ones
-                    word = int(table[((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)])
+                    slot = ((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)
+                    word = int(table[slot])
                     # words of earlier deals and declarations have another generation, so that tables need not be
                     # cleared
                     if (word & 0x3FFFFFFF) == key and (word >> 49) == (mark >> 49):
@@ -172,6 +174,15 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                             value, done = lower, True
                         elif upper <= alpha:
                             value, done = upper, True
+                    if not done and tricks == 2 and not by_tricks:
+                        if seat & 1:
+                            value = -last_two_tricks(hands, left, seat, rest, -beta, -alpha, follows, wins, fives, tens)
+                        else:
+                            value = last_two_tricks(hands, left, seat, rest, alpha, beta, follows, wins, fives, tens)
+                        # two of three of these positions come again: kept, they save a fifth of the whole time
+                        lower, upper = narrowed(value, alpha, beta, lower, upper)
+                        table[slot] = key | ((lower + 42) << 30) | ((upper + 42) << 37) | mark
+                        done = True
                     # still alpha < beta: where they would meet was answered above
                     alpha, beta = max(alpha, lower), min(beta, upper)
                 if done:
@@ -251,13 +262,13 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                 alpha = max(alpha, best)
             if alpha >= beta or cursor == count:
                 if place == 0:
-                    lower, upper = int(frames[depth, _LOWER]), int(frames[depth, _UPPER])
-                    # fail-soft: above the first alpha `best` is a lower bound, below the first beta an upper one,
-                    # between them both
-                    if best > int(frames[depth, _FIRST_ALPHA]):
-                        lower = max(lower, best)
-                    if best < int(frames[depth, _FIRST_BETA]):
-                        upper = min(upper, best)
+                    lower, upper = narrowed(
+                        best,
+                        int(frames[depth, _FIRST_ALPHA]),
+                        int(frames[depth, _FIRST_BETA]),
+                        int(frames[depth, _LOWER]),
+                        int(frames[depth, _UPPER]),
+                    )
                     key = left | (seat << 28)
                     word = key | ((lower + 42) << 30) | ((upper + 42) << 37)
                     word |= (index_of(int(frames[depth, _MOVE])) << 44) | mark
