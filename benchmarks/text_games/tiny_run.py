@@ -77,10 +77,11 @@ class GameSettings(NamedTuple):
 
 
 SETTINGS = {
-    # One placement in a reply: the two states of a longer one tell little about each, and nine of ten at random are refused. A player
-    # that is never right learns nothing, so some puzzles are easier, and others have more places that are free.
+    # One placement in a reply: the two states of a longer one tell little about each. Nine of ten at random are refused: a model that
+    # learns from those plans to change nothing, and a plan without a change says nothing about the placement. A player that is never
+    # right learns nothing, so some puzzles are easier, and others have more places that are free.
     "Sudoku4-v0": GameSettings(
-        {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10}, {"fewest_blanks": 3, "blanks": 11}, still=0.1
+        {"turns": 10, "actions_per_turn": 1, "actions_per_episode": 10}, {"fewest_blanks": 3, "blanks": 10}, still=0.0
     )
 }
 """By id of a game."""
