@@ -96,24 +96,14 @@ _HANABI = TunedSettings(
     ),
 )
 
-_HANABI_4 = replace(_HANABI, game="Hanabi4P-v0", timesteps=80_000_000, cpu_minutes=60)
-_HANABI_5 = replace(_HANABI_4, game="Hanabi5P-v0")
+_HANABI_3 = replace(_HANABI, game="Hanabi3P-v0", timesteps=80_000_000, cpu_minutes=60)
+_HANABI_4 = replace(_HANABI_3, game="Hanabi4P-v0")
+_HANABI_5 = replace(_HANABI_3, game="Hanabi5P-v0")
 
 # Goes on from the agent of an hour, three times: rates start high again and fall to nearly nothing. After the first time every decision
 # is learnt from once, which leaves time for more of them. The third time was on a GPU, with its many games side by side.
 _ONCE = {"learning_rate": 5e-4, "n_epochs": 1, "ent_coef": 0.005}
 _MANY = _ONCE | {"num_envs": 8192, "n_steps": 64, "batch_size": 16384, "gae_lambda": 0.9}
-_HANABI_3 = replace(
-    _HANABI_4,
-    game="Hanabi3P-v0",
-    timesteps=230_000_000,
-    cpu_minutes=130,
-    stages=(
-        *(stage._replace(share=stage.share * 80 / 230) for stage in _HANABI_4.stages),
-        TrainingStage("zero_again", 90 / 230, {}, _ONCE),
-        TrainingStage("fine_again", 60 / 230, {}, _ONCE | {"learning_rate": 3e-4, "final_learning_rate": 1e-5}),
-    ),
-)
 _HANABI_LONG = replace(
     _HANABI,
     timesteps=559_000_000,
