@@ -118,6 +118,13 @@ def moves_of(held, place, follow, contract, level):
 
 
 @kernel
+def slot_of(key):
+    """Place of a position in the table."""
+    # multiplicative hashing: the factor is 2^32 over the golden ratio, and the upper bits of the product are the mixed ones
+    return ((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)
+
+
+@kernel
 def narrowed(value, alpha, beta, lower, upper):
     """Bounds of a value after a fail-soft search: above alpha it is a lower bound, below beta an upper one, between them both."""
     return max(lower, value) if value > alpha else lower, min(upper, value) if value < beta else upper
@@ -161,9 +168,7 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                 else:
                     done = False
                     key = left | (seat << 28)
-                    # multiplicative hashing: the factor is 2^32 over the golden ratio, and the upper bits of the
-                    # product are the mixed ones
-                    slot = ((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)
+                    slot = slot_of(key)
                     word = int(table[slot])
                     # words of earlier deals and declarations have another generation, so that tables need not be
                     # cleared
@@ -272,7 +277,7 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
                     key = left | (seat << 28)
                     word = key | ((lower + 42) << 30) | ((upper + 42) << 37)
                     word |= (index_of(int(frames[depth, _MOVE])) << 44) | mark
-                    table[((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)] = word
+                    table[slot_of(key)] = word
                 value = best + int(frames[depth, _DELTA])
                 if depth == 0:
                     return value
