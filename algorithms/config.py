@@ -59,7 +59,7 @@ class AlgorithmConfig(LearnerConfig):
     seats: str = "auto"
     """Seats that learn: "all" (self-play where rewards differ), a seat number, or "auto": see `others`."""
     others: str = "auto"
-    """Agent in the other seats when one seat learns. With seats="auto": if it is named, seat 0 learns against it; else all seats learn, except in games with general rewards, where seat 0 learns against "random"."""
+    """Agent in the other seats when one seat learns, or "self": all seats learn. With seats="auto": if an agent is named, seat 0 learns against it, or beside it; else all seats learn, except in games with general rewards, where seat 0 learns against "random"."""
     shaping: float = 0.0
     """Training reward per unit of the game's progress, such as damage in the arena; scores do not include it."""
 
@@ -77,14 +77,12 @@ class AlgorithmConfig(LearnerConfig):
 def playing_seats(facts: GameFacts, seats: str, others: str) -> tuple[str, str]:
     """What "auto" means for `seats` and `others`: all seats learn, or one seat learns against an agent.
 
-    Under a shared reward, all seats; in a zero-sum game self-play, unless the agent in the other seats is named; else seat 0.
+    Where an agent is named for the other seats, seat 0; else all seats, except under general rewards.
     """
-    named = others != "auto"
+    named = others not in ("auto", "self")
     if seats == "auto":
-        simultaneous = facts.turns == "simultaneous"
-        cooperative = facts.reward == "shared" and not simultaneous
-        alone = facts.reward == "general" or (facts.players == 1 and simultaneous) or (named and not cooperative)
-        seats = "0" if alone else "all"
+        one = facts.reward == "general" or (facts.players == 1 and facts.turns == "simultaneous")
+        seats = "0" if named or (one and others != "self") else "all"
     return seats, others if named else "random"
 
 

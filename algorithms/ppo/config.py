@@ -34,7 +34,7 @@ TABLE: dict[str, Any] = {
     "n_epochs": 4,
     "gae_lambda": 0.9,
     "ent_coef": 0.003,
-    "seats": "all",
+    "others": "self",
 }
 """For several seats: self-play, or one policy in all seats."""
 

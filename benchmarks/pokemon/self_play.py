@@ -1,11 +1,12 @@
-"""Clone a scripted player of Pokémon, go on from the clone with PPO by self-play, and score the network on the way.
+"""Clone a scripted player of Pokémon, go on with PPO by self-play or against a player, and score the network on the way.
 
-The score is the share of battles won against the player. Clone, network, curve and result lie in one folder; the command goes on where
-an earlier one stopped, and `--minutes` counts the training of all of them together.
+The score is the share of battles won against the player that was cloned. Clone, network, curve and result lie in one folder; the command
+goes on where an earlier one stopped, and `--minutes` counts the training of all of them together.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -54,10 +55,12 @@ class PokemonPPOOptions:
     """Battles of the player to clone; 0: self-play starts from a new network."""
     clone_epochs: Count = 10
     """Passes over them."""
+    others: str = "auto"
+    """Player that is learnt against; auto: self-play, in which both sides learn."""
     decisions: Count = 12_000_000
-    """Of self-play in all."""
+    """Of PPO in all, those of both sides in self-play."""
     minutes: float = 240.0
-    """Stop after this time of self-play, evaluations left out."""
+    """Stop after this time of PPO, evaluations left out."""
     every: Count = 1_000_000
     """Decisions between two evaluations."""
     battles: Count = 500
@@ -77,10 +80,13 @@ class PokemonPPOOptions:
 @benchmark("pokemon-ppo", resumes=True)
 def run(options: PokemonPPOOptions) -> Result:
     """Clone, play against itself, evaluate."""
-    folder = options.out / f"{options.game}-seed{options.seed}"
+    name = f"{options.game}-seed{options.seed}" + _against(options.others)
+    folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
     start = _start(options, folder)
-    asked = {name: value for name, value in asdict(options).items() if name not in ("out", "minutes", "workers")}
+    asked = {key: value for key, value in asdict(options).items() if key not in ("out", "minutes", "workers")}
+    if options.others == "auto":
+        del asked["others"]  # folders of self-play do not name it
     with kept_lines(folder / "curve.jsonl", "a learning curve") as (lines, keep):
         if not lines:
             keep({"asked": asked, "settings": SETTINGS})
@@ -124,7 +130,12 @@ def run(options: PokemonPPOOptions) -> Result:
         "decisions_per_second": round(model.num_timesteps / max(seconds, 1e-9)),
         "final": _score(model, options, options.final_battles, options.teams + 1),
     }
-    return Result(options.out / f"pokemon-ppo-{options.game}-seed{options.seed}.json", report, _shown, _chart)
+    return Result(options.out / f"pokemon-ppo-{name}.json", report, _shown, _chart)
+
+
+def _against(others: str) -> str:
+    """The end of the names of files: nothing in self-play."""
+    return "" if others == "auto" else "-against-" + re.sub(r"[^\w-]+", "-", others.removeprefix("pokemon/")).strip("-")
 
 
 class _StopAt(BetweenIterations):
@@ -153,7 +164,7 @@ def _model(options: PokemonPPOOptions, folder: Path, start: str | None) -> PPO:
     if file.exists():
         return PPO.load(file)
     game = options.game if options.workers is None else make_game(options.game, workers=options.workers)
-    return PPO(options.policy, game, seed=options.seed, init_from=start, **SETTINGS)
+    return PPO(options.policy, game, seed=options.seed, init_from=start, others=options.others, **SETTINGS)
 
 
 def _score(model: PPO, options: PokemonPPOOptions, battles: int, teams: int) -> dict[str, Any]:
@@ -166,7 +177,7 @@ def _shown(report: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{point['decisions']:>12,} decisions: wins {point['wins']:.3f} +- {point['stderr']:.3f} of {point['battles']:,} battles"
         )
-    yield (f"{report['training_minutes']} minutes of self-play, {report['decisions_per_second']:,} decisions a second")
+    yield (f"{report['training_minutes']} minutes of PPO, {report['decisions_per_second']:,} decisions a second")
 
 
 def _chart(report: Mapping[str, Any]) -> str:
@@ -174,6 +185,7 @@ def _chart(report: Mapping[str, Any]) -> str:
         Point(one["decisions"], one["wins"], one["wins"] - 1.96 * one["stderr"], one["wins"] + 1.96 * one["stderr"])
         for one in report["curve"]
     ]
-    title = f"{report['game']}: PPO by self-play from a clone"
+    how = f"against {report['others']}" if "others" in report else "by self-play"
+    title = f"{report['game']}: PPO {how}, from a clone"
     caption = f"battles won against {report['bot']}, with 95 % intervals; seed {report['seed']}, {report['training_minutes']} minutes"
     return curve_plot(title, [Series(report["policy"], points)], "share of battles won", [caption])

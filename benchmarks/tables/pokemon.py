@@ -43,8 +43,9 @@ def _clone_rows(report: Report) -> Rows:
 
 def _ppo_rows(report: Report) -> Rows:
     final = report["final"]
+    how = f"against `{report['others']}`" if "others" in report else "by self-play"
     yield (
-        f"`ppo` by self-play from a clone, seed {report['seed']}, `{report['game']}`, {report['decisions_made'] / 1e6:.1f} M decisions, "
+        f"`ppo` {how} from a clone, seed {report['seed']}, `{report['game']}`, {report['decisions_made'] / 1e6:.1f} M decisions, "
         f"{report['training_minutes']:.0f} minutes",
         f"wins {100 * final['wins']:.1f} ± {100 * final['stderr']:.1f} % of {final['battles']:,} against `{final['against']}`",
         "55 %",

@@ -138,14 +138,17 @@ class PolicySeats:
     Args:
         game: the game to play.
         engine: a batch of it.
-        seats: "all", or the policy's seat; None: "all" if that is possible, else 0.
+        seats: "all", or the policy's seat; None: "all" if that is possible and no `others` are named, else 0.
         others: players of the other seats, as for `seat_players`; None: "random".
+
+    Raises:
+        OptionError: as `own_seat` and `seat_players`; or every seat is the policy's, and `others` are named.
     """
 
     def __init__(self, game: Game, engine: Engine, seats: Seats = None, others: Others | None = None) -> None:
         self.game, self.engine, self.facts = game, engine, game.facts
         self.arrays = arrays_of(engine)
-        self.own = own_seat(game.facts, seats)
+        self.own = own_seat(game.facts, 0 if seats is None and others is not None else seats)
         """The policy's seat; None: all seats, which share their reward."""
         self._table: Table | None = None
         self._listener: Listener | None = None
@@ -157,6 +160,10 @@ class PolicySeats:
                 )
             self._table = Table(engine, seat_players(game, self.own, "random" if others is None else others))
             self._seed_players(getattr(engine, "seed", 0))
+        elif others is not None:
+            raise OptionError(
+                f"seats='all' leaves no seat for others={others!r}; leave one of them out, or give seats=0"
+            )
 
     def listen(self, listener: Listener | None) -> None:
         """Report every move of sequential games to `listener` before it is applied; None: to nobody."""

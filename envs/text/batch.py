@@ -86,7 +86,7 @@ class TextGames:
         self._first_group = first_group
         self.engine = make_engine(game, count, "cpu", self.seed, first_game=first_group * group_size)
         self._alone = game.facts.players == 1
-        self._seats = PolicySeats(game, self.engine, seat, opponents)
+        self._seats = PolicySeats(game, self.engine, seat, None if seat == "all" else opponents)
         self._rewards: NDArray[np.float64] = np.zeros(count)
         self.rooms: Mapping[str, NDArray[Any]] = {}
         """Reset options that start the games of the present episodes, one value per game; empty: the game has no rooms."""

@@ -53,7 +53,7 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
     Args:
         game: the game to play.
         seats: "all": the policy plays every seat in turn (shared rewards only); or the seat that it plays.
-            None: "all" if that is possible, else 0.
+            None: "all" if that is possible and no `others` are named, else 0.
         others: players of the other seats: an agent or its name, or P - 1 of them in seat order; None: "random".
         illegal: "lose": an illegal action ends the game with the worst possible return, and the first one is a
             warning; "raise": it raises an IllegalActionError.

@@ -28,7 +28,7 @@ def make_torchrl(
     *,
     device: str = "cpu",
     seats: Seats = None,
-    others: Others = "random",
+    others: Others | None = None,
     illegal: str = "lose",
     **options: Any,
 ) -> TorchRLEnv:

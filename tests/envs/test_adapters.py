@@ -259,7 +259,7 @@ def test_turns_and_zero_sum_rewards_are_found_by_playing():
 @pytest.mark.slow
 def test_self_play_learns_nim():
     model = ludory.make_algorithm("ppo", env=Nim, num_envs=64, seed=1)
-    assert model.config.seats == "all"
+    assert model.config.others == "self"
     model.learn(12_000)
     result = ludory.evaluate([model.as_agent(), "random"], game=model.game, games=100, seed=2)
     assert result.mean[0] > 0.9  # five sticks are won by who moves first

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from games.external import tic_tac_toe
 from games.nim import nim
 
 import ludory
@@ -15,6 +16,7 @@ from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sb3_ppo import SB3PPO
 from ludory.algorithms.vtrace import VTrace
 from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from ludory.envs.game import Game
 
 GAME = nim(heaps=2)
 COMMON: dict[str, Any] = {"num_envs": 8, "n_steps": 8, "hidden": (8,), "seed": 3, "seats": "1"}
@@ -80,3 +82,16 @@ def test_a_checkpoint_without_the_players_state_starts_new_games(learner: type[A
     assert equal(trained(learner, STEPS // 2), loaded)
     loaded.learn(STEPS // 2, reset_num_timesteps=False)
     assert loaded.num_timesteps == STEPS
+
+
+@pytest.mark.parametrize(
+    "game", ["TicTacToe-v0", "HanabiTiny2P-v0", tic_tac_toe()], ids=["kernels", "shared", "engine"]
+)
+@pytest.mark.parametrize(
+    ("chosen", "own"), [({"others": "random"}, 0), ({"others": "self"}, None), ({"others": "self", "seats": "1"}, 1)]
+)
+def test_who_names_others_learns_one_seat(game: str | Game, chosen: dict[str, str], own: int | None) -> None:
+    model = PPO("mlp", game, num_envs=8, n_steps=8, batch_size=32, **chosen)
+    lanes = model.sampler.lanes
+    sides = getattr(lanes, "policy_seats", None)
+    assert (None if sides is None else sides.own) == own

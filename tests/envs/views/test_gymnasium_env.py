@@ -246,6 +246,12 @@ def test_wrong_arguments_are_refused(arguments: dict[str, Any], message: str) ->
         make_env(TINY, **arguments)
 
 
+def test_who_names_others_plays_one_seat() -> None:
+    assert [make_env(TINY, others=others)._policy_seats.own for others in (None, "random")] == [None, 0]
+    with pytest.raises(OptionError, match="seats='all' leaves no seat for others='random'"):
+        make_env(TINY, seats="all", others="random")
+
+
 def test_unknown_names_are_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownIdError, match="HanabiTiny2P"):
         make_env("HanabiTinny2P-v0")
