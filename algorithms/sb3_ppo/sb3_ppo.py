@@ -149,7 +149,7 @@ class SB3PPO(Algorithm):
             config.num_envs,
             device=config.device,
             seats=seats,
-            others="random" if config.others == "auto" else config.others,
+            others=None if config.others in ("auto", "self") or seats == "all" else config.others,
         )
         self.engine, self.sampler = games.engine, SB3Games(to_sb3(games), config.seed)
 

@@ -160,7 +160,7 @@ class PolicySeats:
                 )
             self._table = Table(engine, seat_players(game, self.own, "random" if others is None else others))
             self._seed_players(getattr(engine, "seed", 0))
-        elif others is not None:
+        elif others is not None and self.facts.players > 1:
             raise OptionError(
                 f"seats='all' leaves no seat for others={others!r}; leave one of them out, or give seats=0"
             )

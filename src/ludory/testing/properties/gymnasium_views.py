@@ -39,7 +39,7 @@ def _seats(facts: GameFacts) -> list[int | None]:
 
 def _seating(facts: GameFacts, recording: Recording, own: int | None) -> tuple[Any, Any]:
     others = [ScriptedPlayer(facts, recording, seat, own) for seat in range(facts.players) if seat != own]
-    return ("all", "random") if own is None else (own, others)
+    return ("all", None) if own is None else (own, others)
 
 
 def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]]:
