@@ -36,9 +36,8 @@ def cornered(codes: np.ndarray, last: bool = False) -> np.ndarray:
 
 def played(codes: np.ndarray, path: list[int], last: bool = False, **options):
     """An engine after the actions `path` in one room, and the rewards."""
-    boxes = int(np.isin(codes, (BOX, BOX_ON_TARGET)).sum())
-    engine = make_engine(make_game("Sokoban-v0", size=SIDE, boxes=boxes, **options))
-    engine.reset(options={"room": cornered(codes, last)})
+    engine = make_engine(make_game("Sokoban-v0", rooms=cornered(codes, last)[None], **options))
+    engine.reset()
     rewards = []
     for action in path:
         engine.step(np.array([action]))
