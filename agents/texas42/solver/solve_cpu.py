@@ -8,15 +8,16 @@ thread, a `solver.SolverWorkspace`.
 
 import numpy as np
 
-from ludory.envs.engine.binding.kernel_placeholders import index_of, moves_of, play, search, set_up
+from ludory.envs.engine.binding.kernel_placeholders import index_of, moves_of, play, search, set_up, twin_of
 from ludory.envs.kernels import batch_kernel
+from ludory.envs.texas42.tiles import TILES
 
 ILLEGAL = -128
 # V has the parity of the points left, so the next value that is possible is 2 away.
 FIRST_STRIDE = 2
 """Between the first two windows of a value."""
 _GENERATIONS = 1 << 15
-_LEFT, _SEAT, _PLACE, _FOLLOW, _REST, _TRICKS = 0, 1, 2, 3, 8, 9
+_LEFT, _SEAT, _PLACE, _FOLLOW, _TOP, _REST, _TRICKS = 0, 1, 2, 3, 5, 8, 9
 _BY_TRICKS = 2
 
 
@@ -37,7 +38,7 @@ def prepare(task, rules, work, k):
 @batch_kernel
 def run(rules, work, decl, alpha, beta):
     """Search the position that stands in `work`."""
-    tables = rules.follows[decl], rules.wins[decl], rules.counts[decl], rules.level[decl]
+    tables = rules.follows[decl], rules.wins[decl], rules.counts[decl], rules.level[decl], rules.shared[decl]
     position = work.hands, work.position
     return search(*position, alpha, beta, work.contract, *tables, work.table, work.clock[0], work.frames)
 
@@ -112,17 +113,26 @@ def q_rows(task, rules, work, only, values, q, start, stop):
     for k in range(start, stop):
         prepare(task, rules, work, k)
         decl, before = task.decl[k], here(work.position)
+        follows, shared, counts = rules.follows[decl], rules.shared[decl], rules.counts[decl]
         best, seat = 0, before[_SEAT]
         moves = moves_of(
             work.hands[seat] & before[_LEFT], before[_PLACE], before[_FOLLOW], work.contract, rules.level[decl]
         )
+        asked = 0
+        for at in range(TILES):
+            if (moves >> at) & 1 and (only[k] >> rules.tile[decl, at]) & 1:
+                asked |= 1 << at
         first = True
         q[k] = ILLEGAL
-        while moves != 0:
-            bit = moves & -moves
-            moves ^= bit
-            played = rules.tile[decl, index_of(bit)]
-            if (only[k] >> played) & 1 == 0:
+        # strong tiles first, so that a tile's twin has its value already
+        for at in range(TILES - 1, -1, -1):
+            bit = 1 << at
+            if asked & bit == 0:
+                continue
+            played = rules.tile[decl, at]
+            twin = twin_of(bit, asked, before[_LEFT], before[_TOP], follows, shared, counts[0], counts[1])
+            if twin != 0:
+                q[k, played] = q[k, rules.tile[decl, index_of(twin)]]
                 continue
             gain = move(rules, work, decl, before, bit)
             # guess: as much as the best tile so far

@@ -39,7 +39,7 @@ from ludory.envs.texas42.tiles import (
 )
 from ludory.errors import OptionError
 
-from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search, set_up
+from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search, set_up, twin_of
 
 Ints = NDArray[np.int32]
 
@@ -59,6 +59,8 @@ class Strength(NamedTuple):
     """[2]: masks of the tiles that count five, and ten."""
     level: Ints
     """[28]: by place, the mask of the tiles that do not beat it though their place is higher; 0 but for sevens."""
+    shared: Ints
+    """[28]: by place, the mask of the tiles of other suits whose lead it follows; under sevens every tile, as there are no suits."""
 
 
 def _order(decl: int) -> list[int]:
@@ -98,7 +100,12 @@ def strength_of(decl: int) -> Strength:
             equals = [other for other in range(TILES) if HIGH[other] + LOW[other] in _as_near(tile)]
             level[place[tile]] = mask(equals) & ~((2 << int(place[tile])) - 1)
     counts = [mask([tile for tile in range(TILES) if COUNT[tile] == points]) for points in (5, 10)]
-    return Strength(place, *(np.array(part, np.int32) for part in (order, follows, wins, counts, level)))
+    led = [[other for other in range(TILES) if tile in suits[LED[decl, other]]] for tile in order]
+    shared = [
+        mask([other for other in ones if decl == SEVENS or LED[decl, other] != LED[decl, tile]])
+        for tile, ones in zip(order, led, strict=True)
+    ]
+    return Strength(place, *(np.array(part, np.int32) for part in (order, follows, wins, counts, level, shared)))
 
 
 def _as_near(tile: int) -> tuple[int, int]:
@@ -117,6 +124,7 @@ _KERNELS: dict[str, Any] = {
     "play": play,
     "moves_of": moves_of,
     "index_of": index_of,
+    "twin_of": twin_of,
 }
 
 

@@ -23,13 +23,13 @@ DEALS, PLAYED = 2, 16
 def solve_rows(task, rules, memory, values):
     """A thread for each position: values[k] is its value; every thread has a stack and a table of its own."""
     from_tables, of_task, (hands, position, contract, table, frames) = rules, task, memory
-    place, follows, wins, counts, level = from_tables
+    place, follows, wins, counts, level, shared = from_tables
     held, leader, trick, decl, bidder = of_task
     for k in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):
         d = int(decl[k])
         tables = follows[d], wins[d], counts[d], level[d]
         set_up(held[k], leader[k], trick[k], d, bidder[k], place[d], *tables, hands[k], position[k], contract[k])
-        values[k] = search(hands[k], position[k], -43, 43, contract[k], *tables, table[k], 1, frames[k])
+        values[k] = search(hands[k], position[k], -43, 43, contract[k], *tables, shared[d], table[k], 1, frames[k])
 
 
 if find_spec("numba_cuda") is not None:
@@ -58,7 +58,7 @@ def arguments(given: Positions) -> tuple[tuple, tuple, tuple, np.ndarray]:
         np.zeros((n, 1 << TABLE_BITS), np.int64),
         np.zeros((n, FRAMES, COLUMNS), np.int32),
     )
-    of_rules = tables.place, tables.follows, tables.wins, tables.counts, tables.level
+    of_rules = tables.place, tables.follows, tables.wins, tables.counts, tables.level, tables.shared
     return tuple(given), of_rules, memory, np.zeros(n, np.int64)
 
 

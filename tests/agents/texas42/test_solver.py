@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.golden_texas42 import load
 
+from ludory.agents.texas42.solver.search import twin_of
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions, positions_of, strength_of
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_play
@@ -166,6 +167,36 @@ def test_values_are_those_of_plain_minimax(solver, decl):
         legal = engine.legal()
         engine.step(np.where(legal, generator.random(legal.shape), -1).argmax(axis=1))
     assert seen > 10
+
+
+@pytest.mark.plain
+def test_twins_may_change_places():
+    """The search leaves out a tile whose twin it tries: with the two exchanged, all tiles left follow and beat each other as before."""
+    draw, found = np.random.default_rng(5), 0
+    for k in range(2000):
+        decl = k % 13
+        table, left = strength_of(decl), draw.permutation(28)[: draw.integers(6, 20)].tolist()
+        hand = left[:4]
+        masks = mask_of(table.place[hand]), mask_of(table.place[left]), 0
+        for tile in hand:
+            bit = 1 << int(table.place[tile])
+            twin = twin_of(bit, *masks, table.follows, table.shared, *map(int, table.counts))
+            if not twin:
+                continue
+            found += 1
+            other = int(table.tile[twin.bit_length() - 1])
+            assert other in hand
+            assert COUNT[tile] == COUNT[other]
+            swapped = {one: one for one in left} | {tile: other, other: tile}
+            for led in left:
+                suit, instead = LED[decl, led], LED[decl, swapped[led]]
+                for one in left:
+                    assert FOLLOW[decl, suit] >> one & 1 == FOLLOW[decl, instead] >> swapped[one] & 1
+                    for two in left:
+                        if {one, two} != {tile, other}:
+                            before = RANK[decl, suit, one] > RANK[decl, suit, two]
+                            assert before == (RANK[decl, instead, swapped[one]] > RANK[decl, instead, swapped[two]])
+    assert found > 100
 
 
 def test_impossible_positions_are_refused():
