@@ -22,6 +22,7 @@ __all__ = [
     "search",
     "set_up",
     "step",
+    "twin_of",
     "used",
 ]
 
@@ -47,4 +48,5 @@ search: Any = _unbound
 play: Any = _unbound
 moves_of: Any = _unbound
 index_of: Any = _unbound
+twin_of: Any = _unbound
 GameState: Any = _unbound
