@@ -180,7 +180,7 @@ class SideLanes(EngineLanes):
 
     def __init__(self, game: Game, engine: Engine, seat: int | None, others: Others = "random") -> None:
         super().__init__(game, engine)
-        self.policy_seats = PolicySeats(game, engine, *(("all",) if seat is None else (seat, others)))
+        self.policy_seats = PolicySeats(game, engine, *(("all", None) if seat is None else (seat, others)))
         self.reward_seat = self.policy_seats.reward_seat
 
     def seats(self) -> Tensor:
