@@ -389,7 +389,7 @@ BENCHMARKS = (
     _benchmark("learning", "learning.learning", "learning curves of algorithms, over several seeds"),
     _benchmark("tuned", "learning.tuned", "tuned settings: trainings over several seeds beside their baselines"),
     _benchmark("pokemon-bc", "pokemon.clone", "a clone of a scripted Pokémon player beside the player"),
-    _benchmark("pokemon-ppo", "pokemon.self_play", "PPO by self-play from a clone, and its learning curve"),
+    _benchmark("pokemon-ppo", "pokemon.self_play", "PPO from a clone, by self-play or against a player"),
     _benchmark("sokoban-ppo", "text_games.sokoban_ppo", "PPO on Sokoban from planes, scored in unseen rooms"),
     _benchmark("spa-tiny", "text_games.spa_tiny", "world-model fine-tuning before PPO, with a small model"),
     _benchmark("text-trl", "text_games.text_trl", "GRPO over tokens beside TRL's: speed and rewards"),

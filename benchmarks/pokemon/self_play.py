@@ -52,7 +52,7 @@ class PokemonPPOOptions:
     policy: str = "pokemon/entity"
     """Network, see `ludory list networks`."""
     clone_games: Natural = 5000
-    """Battles of the player to clone; 0: self-play starts from a new network."""
+    """Battles of the player to clone; 0: PPO starts from a new network."""
     clone_epochs: Count = 10
     """Passes over them."""
     others: str = "auto"
@@ -68,7 +68,7 @@ class PokemonPPOOptions:
     final_battles: Count = 1000
     """Of the last evaluation, on other teams."""
     seed: Natural = 1
-    """Of clone and self-play."""
+    """Of clone and PPO."""
     teams: Natural = 1_000_003
     """Seed of the evaluations; the last one takes the next."""
     workers: int | None = None
@@ -79,7 +79,7 @@ class PokemonPPOOptions:
 
 @benchmark("pokemon-ppo", resumes=True)
 def run(options: PokemonPPOOptions) -> Result:
-    """Clone, play against itself, evaluate."""
+    """Clone, learn by battles, evaluate."""
     name = f"{options.game}-seed{options.seed}" + _against(options.others)
     folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
