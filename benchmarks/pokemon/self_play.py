@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from ludory.agents.make import make_agent
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.running.callbacks import BetweenIterations
 from ludory.algorithms.running.interrupt import raise_interrupt
@@ -27,10 +28,10 @@ from ludory.errors import DataError
 from .clone import trained_clone, wins_against
 
 SETTINGS: dict[str, Any] = {
-    "num_envs": 64,
-    "n_steps": 64,
-    "batch_size": 1024,
-    "n_epochs": 3,
+    "num_envs": 256,
+    "n_steps": 32,
+    "batch_size": 2048,
+    "n_epochs": 2,
     "learning_rate": 3e-4,
     "final_learning_rate": 3e-5,
     "gamma": 0.999,
@@ -80,6 +81,8 @@ class PokemonPPOOptions:
 @benchmark("pokemon-ppo", resumes=True)
 def run(options: PokemonPPOOptions) -> Result:
     """Clone, learn by battles, evaluate."""
+    if options.others not in ("auto", "self"):
+        make_agent(options.others, make_game(options.game))  # a name that is not known is refused before the clone
     name = f"{options.game}-seed{options.seed}" + _against(options.others)
     folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
