@@ -30,8 +30,8 @@ from .clone import trained_clone, wins_against
 SETTINGS: dict[str, Any] = {
     "num_envs": 256,
     "n_steps": 32,
-    "batch_size": 2048,
-    "n_epochs": 2,
+    "batch_size": 1024,
+    "n_epochs": 3,
     "learning_rate": 3e-4,
     "final_learning_rate": 3e-5,
     "gamma": 0.999,
