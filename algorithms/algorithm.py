@@ -98,10 +98,6 @@ class Algorithm(Learner):
         super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **made_with, **config}))
         self.policy_spec = build.complete(build.parse_policy(self._suited_policy(policy)), self._policy_wishes())
         self.device = _device(self.config.device)
-        if self.config.precision == "auto":  # settled here, so that a run goes on as it began, wherever it is resumed
-            self.config = dataclasses.replace(self.config, precision=suited_precision(self.device))
-            LOG.info("%s: precision %s", self.id, self.config.precision)
-        self._open_source()
         # the caller's random state neither changes the weights nor is changed
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
@@ -111,6 +107,10 @@ class Algorithm(Learner):
                 f"policy {self.policy_spec.id!r} is learnt by {self.policy.trained_by} only; for {self.id} take 'mlp' or 'gru'"
             )
         check_network(self.policy, self.config)
+        if self.config.precision == "auto":  # kept, so that a run goes on as it began, wherever it is resumed
+            self.config = dataclasses.replace(self.config, precision=self._suited_precision())
+            LOG.info("%s: precision %s", self.id, self.config.precision)
+        self._open_source()
         if self.config.compile:
             keep_from_compiling()
             self.policy.compile()
@@ -173,6 +173,16 @@ class Algorithm(Learner):
         config = self.config
         return {"hidden": config.hidden, "activation": config.activation, "separate_value": config.separate_value}
 
+    def _suited_precision(self) -> str:
+        """What `precision="auto"` means for this network, minibatch and machine."""
+        return suited_precision(self.policy, *self._minibatch)
+
+    @property
+    def _minibatch(self) -> tuple[int, int]:
+        """Length of the sequences of a gradient step, and its decisions in all, of which times are measured."""
+        found = {"n_steps": 1, "batch_size": 512, **dataclasses.asdict(self.config)}
+        return found["n_steps"], found["batch_size"]
+
     @abstractmethod
     def setup(self) -> None:
         """Make optimisers and other state of the training; called once, after the policy is built."""
@@ -191,6 +201,11 @@ class Algorithm(Learner):
         critic, shaping = self.sampler.critic, Shaping.of(self.game, self.engine, self.config.shaping)
         self.sampler = self._sampler_of(in_other_play(lanes, self.config), shaping)
         self.sampler.critic = critic
+
+    def _settle(self, precision: str) -> None:
+        """Compute in `precision` from now on, also in runs that go on from a checkpoint."""
+        self.config = dataclasses.replace(self.config, precision=precision)
+        self.sampler.compute_in(precision)
 
     def _sampler_of(self, lanes: Lanes, shaping: Shaping | None) -> Sampler:
         kind = CapturedSampler if getattr(self.config, "cuda_graphs", False) else Sampler
@@ -217,6 +232,8 @@ class Algorithm(Learner):
                 f"devices={self.config.devices} beside samplers at workers: its processes play the games; leave out one of them"
             )
         self.game.need("samplers at workers", "saves")
+        if self.config.precision == "auto":  # workers play as this process says from the start
+            self._settle(Algorithm._suited_precision(self))
         game, config = NamedGame.of(self.game), self.config
         shares = [
             Share(game, self.policy_spec, config, start, stop, self._teacher_file)

@@ -27,7 +27,7 @@ class LearnerConfig:
     device: str = "cpu"
     """"cpu" or "cuda", for the games and the network."""
     precision: Annotated[str, OneOf("auto", "float32", "bf16", "32")] = "auto"
-    """"float32", or "bf16": matrix products of the network in bfloat16, the rest in float32; "auto": bf16 on CUDA and where a CPU has units for it that are twice as fast ("32" is the earlier name of float32)."""
+    """"float32", or "bf16": matrix products of the network in bfloat16, the rest in float32; "auto": bf16 on CUDA, and on a CPU with units for it if it is the fastest for the network and its minibatches ("32" is the earlier name of float32)."""
     compile: bool = False
     """Compile the network with torch.compile; worthwhile on CUDA, and takes a minute."""
     init_from: str | None = None

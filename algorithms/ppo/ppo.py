@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +23,7 @@ from ludory.algorithms.config import linear
 from ludory.algorithms.keywords import PPOKeywords
 from ludory.algorithms.losses.returns import affine_scan
 from ludory.algorithms.running.optimiser_state import load_adam, make_adam, save_adam, set_learning_rate
+from ludory.algorithms.running.threads import precisions
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
 from ludory.envs import EnvLike, Game, Symmetry
@@ -36,6 +39,8 @@ from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch
 from .torch_update import TorchUpdate
 
 LOG = logging.getLogger("ludory.ppo")
+TWIN = "twin"
+"""Name of the compiled update among the ways to compute it; the others are PyTorch's precisions."""
 WORTH_COMPILING = 1_000_000
 """Decisions that a run learns from, each as often as it does, from which on the compiled loss saves what compiling it takes, some 5 s."""
 WORTH_LOADING = 50_000
@@ -105,7 +110,8 @@ class PPO(Algorithm):
     def setup(self) -> None:
         """Make the optimiser, and the privileged value if there is one."""
         self._path: str | None = None  # which of the two updates was logged last
-        self._twin_is_faster: bool | None = None  # once it was measured
+        # whether the twin can run -> the fastest way to compute updates, once it was measured
+        self._ways: dict[bool, str] = {}
         self.value = make_privileged_value(self.config, self.game.facts, self.device)
         self.sampler.critic = self.value
         parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
@@ -182,37 +188,62 @@ class PPO(Algorithm):
             assert can_compile(self.policy)
             return CompiledUpdate(self.policy, self.optimizer, self.config, rollout, advantages, returns, scale)
 
-        def by_pytorch() -> TorchUpdate:
-            targets = rollout, advantages, returns, scale
+        def by_pytorch(precision: str | None = None) -> TorchUpdate:
+            config = self.config if precision is None else dataclasses.replace(self.config, precision=precision)
             loss = compiled_loss if self._compiles_loss else self.loss
-            update = TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, loss, self.ranks)
+            targets = rollout, advantages, returns, scale
+            update = TorchUpdate(self.policy, self.optimizer, config, *targets, self.value, loss, self.ranks)
             update.captured = self._graphs if self.ranks is None else None
             return update
 
         reason = self._reason_for_pytorch()
         if self.config.compiled and reason:
             raise OptionError(f"compiled=True: {reason}; leave it out, and PyTorch runs the update")
-        if not reason and not self.config.compiled:
-            if self._twin_is_faster is None:
-                self._twin_is_faster = self._compared(twin(), by_pytorch())
-            reason = "" if self._twin_is_faster else "it is faster for this network and batch on this machine"
-        path = f"PyTorch: {reason}" if reason else "its compiled twin"
+        if (way := self._ways.get(not reason)) is None:
+            ways: dict[str, Callable[[], CompiledUpdate | TorchUpdate]] = {} if reason else {TWIN: twin}
+            if not self.config.compiled:
+                ways |= {name: partial(by_pytorch, name) for name in self._precisions}
+            way = self._ways[not reason] = self._fastest_way(ways)
+        if self.config.precision == "auto":
+            self._settle("float32" if way == TWIN else way)
+        if way != TWIN and not reason:
+            reason = "it is faster for this network and batch on this machine"
+        path = f"PyTorch in {self.config.precision}: {reason}" if reason else "its compiled twin"
         if reason and self._compiles_loss:
-            path = f"its compiled twin, behind a network of PyTorch: {reason}"
+            path = f"its compiled twin, behind a network of PyTorch in {self.config.precision}: {reason}"
         if path != self._path:
             LOG.info("%s: ppo_loss is computed by %s", self.id, path)
             self._path = path
         return by_pytorch() if reason else twin()
 
-    def _compared(self, twin: CompiledUpdate, by_pytorch: TorchUpdate) -> bool:
-        """Whether the compiled twin takes less time for a minibatch than PyTorch."""
-        rows = min(twin.batch, twin.count, ROWS)
-        order = torch.arange(rows)
-        ways = {"twin": lambda: twin.gradient(order), "PyTorch": lambda: by_pytorch.gradient(order)}
+    @property
+    def _precisions(self) -> tuple[str, ...]:
+        """Those in which PyTorch may compute updates; processes that learn together do not measure, since each might find another one."""
+        if self.config.precision != "auto":
+            return (self.config.precision,)
+        return precisions(self.device) if self.ranks is None else ("float32",)
+
+    def _suited_precision(self) -> str:
+        """Left open for one process on a CPU with a choice: it is measured at the first update, where all ways to compute that are at hand."""
+        open_yet = self.device.type == "cpu" and len(precisions(self.device)) > 1 and self.config.devices == 1
+        return "auto" if open_yet else super()._suited_precision()
+
+    def _fastest_way(self, ways: Mapping[str, Callable[[], CompiledUpdate | TorchUpdate]]) -> str:
+        """The name of the way that takes the least time for a minibatch."""
+        if len(ways) == 1:
+            return next(iter(ways))
+        updates = {name: make() for name, make in ways.items()}
+        rows = min(min(update.batch, update.count) for update in updates.values())
+        order = torch.arange(min(rows, ROWS))
+        network = f"{self.policy_spec}, {[tuple(parameter.shape) for parameter in self.policy.parameters()]}"
+        if isinstance(twin := updates.get(TWIN), CompiledUpdate):
+            network = twin.mlp.subject
         loss = "compiled loss" if self._compiles_loss else "loss by PyTorch"
-        faster = fastest(f"ppo, {loss}, {twin.mlp.subject}, {rows} rows", ways)
+        length = self.config.n_steps if self.policy.recurrent else 1
+        subject = f"ppo, {loss}, {network}, {len(order)} of length {length}"
+        fastest_one = fastest(subject, {name: partial(update.gradient, order) for name, update in updates.items()})
         self.optimizer.zero_grad()
-        return faster == "twin"
+        return fastest_one
 
     @property
     def _compiles_loss(self) -> bool:
@@ -257,7 +288,7 @@ class PPO(Algorithm):
             "the compiled twin is for multi-layer perceptrons over bits, in float32 on the CPU": not can_compile(
                 self.policy
             )
-            or self.config.precision != "float32",
+            or self.config.precision not in ("auto", "float32"),
             "several processes share each minibatch": self.ranks is not None,
             "the compiled twin has no privileged value": self.value is not None,
             "ppo_loss was changed, and the compiled twin in ppo/kernels.py was not": not is_twin_of(

@@ -7,30 +7,62 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.fast.choice import fastest
+from ludory.agents.networks.fast.choice import ROWS, fastest
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.engine.parallel import part_count, run_parts
 
 FORWARD_ROWS, BACKWARD_ROWS = 256, 512
 """Fewest rows per thread: starting a thread's work costs about 0.1 milliseconds."""
+SET = 0.2
+"""Share of the bits that are set in rows that are made up to measure with; in Hanabi as many differ between rows."""
 
 
-def suited_precision(device: torch.device) -> str:
-    """What `precision="auto"` means: "bf16" on CUDA and on CPUs whose units multiply it twice as fast as float32, else "float32"."""
+def precisions(device: torch.device) -> tuple[str, ...]:
+    """What `precision="auto"` can mean on a device: "bf16" on CUDA; "float32" on a CPU, and "bf16" if it has units for that."""
     if device.type == "cuda":
-        return "bf16" if torch.cuda.is_bf16_supported() else "float32"
+        return ("bf16",) if torch.cuda.is_bf16_supported() else ("float32",)
     # versions of PyTorch that cannot say so are not asked
     has: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
-    if not (has.get("amx_bf16") or has.get("avx512_bf16")):
-        return "float32"
-    wide = torch.ones(512, 512)
-    half = wide.bfloat16()
-    ways = {"float32": lambda: wide @ wide, "bf16": lambda: (half @ half, half @ half)}
-    return fastest("products of 512x512 in float32, or two of them in bfloat16", ways)
+    return ("float32", "bf16") if has.get("amx_bf16") or has.get("avx512_bf16") else ("float32",)
+
+
+def suited_precision(policy: Policy, length: int, rows: int) -> str:
+    """The one of `precisions` in which PyTorch takes less time for a forward and a backward pass over a minibatch.
+
+    Args:
+        policy: the network.
+        length: decisions of a sequence, for networks with memory.
+        rows: decisions of the minibatch.
+    """
+    parameters = list(policy.parameters())
+    device, spec = parameters[0].device, policy.observation
+    choices = precisions(device)
+    if len(choices) == 1:
+        return choices[0]
+    length = length if policy.recurrent else 1
+    shape = length, max(1, min(rows, ROWS) // length)
+    draw = torch.Generator().manual_seed(0)
+    seen = torch.rand(*shape, spec.size, generator=draw)
+    if spec.bits:
+        seen = torch.from_numpy(np.packbits((seen < SET).numpy(), axis=-1))
+    seats = torch.zeros(shape, dtype=torch.long)
+    rest = (torch.full((*shape, policy.players), sum(policy.head_sizes)),) if policy.uses_previous else ()
+
+    def passes(precision: str) -> None:
+        with torch.enable_grad(), precise(device, precision):
+            output = policy.unroll(seen, None, torch.zeros(shape, dtype=torch.bool), seats, *rest)
+        loss = output.logits.float().square().mean() + output.values.float().square().mean()
+        torch.autograd.grad(loss, parameters, allow_unused=True)
+
+    sizes = [tuple(parameter.shape) for parameter in parameters]
+    subject = f"passes, {policy.id} {sizes}, {shape[1]} sequences of {length}"
+    return fastest(subject, {choice: partial(passes, choice) for choice in choices})
 
 
 def precise(device: torch.device, precision: str) -> AbstractContextManager[object]:

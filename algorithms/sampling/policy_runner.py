@@ -30,6 +30,11 @@ class PolicyRunner:
         self._by_pytorch: set[tuple[torch.Size, ...]] = set()  # shapes of networks that PyTorch runs faster
         self.previous: Tensor | None = None  # (games, seats), last moves, for policies that take them
 
+    def compute_in(self, precision: str) -> None:
+        """Compute in another precision from the next `prepare` on."""
+        if precision != self.precision:
+            self.precision, self._by_pytorch = precision, set()
+
     def prepare(self, policy: Policy, like: Tensor) -> None:
         """Use the current weights of `policy`; `like` holds observations like those to come."""
         initial = policy.initial_memory(self.games * self.seats)

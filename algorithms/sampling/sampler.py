@@ -77,6 +77,11 @@ class Sampler:
         self._step_locals = StepLocals(lanes)
         self._last_step: dict[str, Any] = {}
 
+    def compute_in(self, precision: str) -> None:
+        """Let the networks compute in "float32" or "bf16" from the next rollout on."""
+        for runner in (self.player, self.teacher):
+            runner.compute_in(precision)
+
     def _notice(self, rows: Any, seats: Any, actions: Any) -> None:
         self.player.observe_action(rows, seats, actions)
         self.teacher.observe_action(rows, seats, actions)

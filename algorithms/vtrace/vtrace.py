@@ -155,6 +155,10 @@ class VTrace(Algorithm):
     ) -> None:
         super().__init__(policy, env, **self.config_class.with_preset(config))
 
+    @property
+    def _minibatch(self) -> tuple[int, int]:
+        return self.config.n_steps, self.config.n_steps * self.config.batch_columns
+
     def setup(self) -> None:
         """Make the optimiser and the replay, and the privileged value if there is one."""
         config = self.config

@@ -15,7 +15,7 @@ from ludory.algorithms.ppo.compiled_loss import compiled_loss
 from ludory.algorithms.ppo.ppo import PPO
 from ludory.algorithms.ppo.torch_update import TorchUpdate
 from ludory.algorithms.running.optimiser_state import make_adam
-from ludory.algorithms.running.threads import suited_precision
+from ludory.algorithms.running.threads import precisions
 from ludory.algorithms.sampling.rollout import by_seat
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.benchmarks.harness.timing import processor_rates
@@ -31,6 +31,8 @@ NETWORKS = {
     "gru 128": "gru(memory_size=128)",
 }
 BATCHES = (64, 1024, 8192)
+LONG = 10_000_000
+"""Decisions of a run; in short ones nothing is compiled."""
 NEAR = 0.95
 """Least share of the fastest way's rate that we claim for the one that PPO chooses."""
 Way = Callable[[], int]
@@ -48,6 +50,7 @@ def measured(networks: Sequence[str], batches: Sequence[int], seconds: float, re
     for network in networks:
         game = ludory.make_game(GAME, observation=OBSERVATION)
         model = PPO(NETWORKS[network], game, num_envs=256, n_steps=32, seed=1)
+        model._total_timesteps = LONG
         rollout, _ = model.sampler.collect(model.policy, 32, model.generator)
         assert rollout is not None  # nobody stops it
         targets = rollout.gae(gamma=0.99, lam=0.95)
@@ -73,12 +76,11 @@ def _with(model: PPO, batch: int, **options: Any) -> Any:
 
 
 def _ways(model: PPO, batch: int, rollout: Any, targets: Any) -> dict[str, Way]:
-    """Bfloat16 only where it is chosen on its own: elsewhere processors imitate it."""
+    """Bfloat16 only where there are units for it: elsewhere processors imitate it."""
     by_pytorch = partial(TorchUpdate, loss=compiled_loss)  # as PPO makes it
-    precisions = {"float32", suited_precision(torch.device("cpu"))}
     ways = {
         f"PyTorch, {precision}": _way(by_pytorch, model, _with(model, batch, precision=precision), rollout, targets)
-        for precision in sorted(precisions)
+        for precision in precisions(torch.device("cpu"))
     }
     if not model.policy.recurrent:
         ways["twin"] = _way(CompiledUpdate, model, _with(model, batch, precision="float32"), rollout, targets)
@@ -107,10 +109,9 @@ def _orders(count: int, batch: int) -> Iterator[torch.Tensor]:
 
 def _chosen(model: PPO, batch: int, rollout: Any, targets: Any) -> str:
     """The name of the way that PPO takes by itself."""
-    precision = suited_precision(torch.device("cpu"))
-    model.config, model._twin_is_faster = _with(model, batch, precision=precision), None
-    kind = type(model._update(rollout, *targets))
-    return "twin" if kind is CompiledUpdate else f"PyTorch, {precision}"
+    model.config, model._ways = _with(model, batch, precision="auto"), {}
+    update = model._update(rollout, *targets)
+    return "twin" if isinstance(update, CompiledUpdate) else f"PyTorch, {update.config.precision}"
 
 
 def shown(choices: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:

@@ -12,9 +12,11 @@ from ludory.agents.networks.fast import choice
 from ludory.agents.networks.fast.choice import fastest
 from ludory.agents.networks.layers.packed_linear import PackedLinear
 from ludory.agents.networks.policy import OutputLinear
-from ludory.algorithms.ppo import PPO
+from ludory.algorithms.ppo import PPO, ppo
 from ludory.algorithms.ppo.torch_update import TorchUpdate
 from ludory.algorithms.running import threads
+from ludory.algorithms.vtrace import VTrace
+from ludory.cluster.workers import InProcess
 from ludory.errors import OptionError
 
 TINY = "HanabiTiny2P-v0"
@@ -23,29 +25,85 @@ SMALL = {"num_envs": 32, "n_steps": 4, "batch_size": 64, "hidden": (16,), "seed"
 
 @pytest.fixture
 def units(monkeypatch):
-    """A machine whose units multiply in bfloat16 at the speed that is asked for."""
+    """A machine with units for bfloat16, on which the way that is asked for is the fastest; returns what was compared."""
+    compared = []
 
-    def of(fastest: str) -> None:
-        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
-        monkeypatch.setattr(threads, "fastest", lambda *_: fastest)
+    def of(fastest: str) -> list[tuple[str, ...]]:
+        def choose(subject, ways):
+            compared.append(tuple(ways))
+            for way in ways.values():
+                way()
+            return fastest
+
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
+        for module in (threads, ppo):
+            monkeypatch.setattr(module, "fastest", choose)
+        return compared
 
     return of
 
 
-def test_auto_is_settled_when_a_run_begins_and_stays_where_it_is_resumed(units, tmp_path):
+def precisions_of(model) -> set[str]:
+    return {model.config.precision, model.sampler.player.precision, model.sampler.teacher.precision}
+
+
+def test_auto_is_settled_by_the_first_update_and_stays_where_it_is_resumed(units, tmp_path):
+    compared = units("bf16")
+    model = PPO("mlp", TINY, **SMALL)
+    assert precisions_of(model) == {"auto"}
+    model.learn(256).save(tmp_path / "m.ludory")
+    assert precisions_of(model) == {"bf16"}
+    assert compared == [("float32", "bf16")]
+    units("float32")
+    assert precisions_of(PPO("mlp", TINY, **SMALL).learn(128)) == {"float32"}
+    assert precisions_of(PPO.load(tmp_path / "m.ludory")) == {"bf16"}
+
+
+@pytest.mark.slow
+@pytest.mark.optimised
+def test_auto_is_float32_where_the_compiled_twin_is_faster_than_both(units, monkeypatch):
+    compared = units("twin")
+    monkeypatch.setattr(ppo, "WORTH_LOADING", 0)
+    model = PPO("mlp", TINY, **SMALL | {"compiled": None}).learn(128)
+    assert compared == [("twin", "float32", "bf16")]
+    assert precisions_of(model) == {"float32"}
+
+
+def test_a_memory_is_measured_over_sequences_as_it_is_learnt(units):
+    compared = units("float32")
+    model = PPO("gru(memory_size=8)", TINY, **SMALL).learn(128)
+    assert compared == [("float32", "bf16")]
+    assert precisions_of(model) == {"float32"}
+
+
+@pytest.mark.parametrize("policy", ["mlp", "gru(memory_size=8)"])
+def test_vtrace_measures_passes_of_its_own_network(units, policy):
+    compared = units("bf16")
+    model = VTrace(policy, TINY, num_envs=8, n_steps=4, batch_columns=4, hidden=(8,))
+    assert compared == [("float32", "bf16")]
+    assert precisions_of(model) == {"bf16"}
+
+
+def test_processes_that_learn_together_do_not_measure_each_for_itself(units):
+    units("bf16")
+    assert PPO("mlp", TINY, **SMALL, devices=2).config.precision == "bf16"
+
+
+def test_games_at_workers_are_played_as_the_learner_says_from_the_start(units):
     units("bf16")
     model = PPO("mlp", TINY, **SMALL)
-    assert model.config.precision == "bf16"
-    model.learn(128).save(tmp_path / "m.ludory")
-    units("float32")
-    assert PPO("mlp", TINY, **SMALL).config.precision == "float32"
-    assert PPO.load(tmp_path / "m.ludory").config.precision == "bf16"
+    assert precisions_of(model) == {"auto"}
+    model.sample_at(InProcess(), 2)
+    assert {share.config.precision for share in model.sampler._shares} == {"bf16"}
+    model.release_samplers()
+    assert precisions_of(model) == {"bf16"}
 
 
-def test_without_units_auto_is_float32_and_nothing_is_measured(monkeypatch):
+def test_without_units_auto_is_float32_and_nothing_is_measured(units, monkeypatch):
+    compared = units("bf16")
     monkeypatch.setattr(torch.cpu, "get_capabilities", dict, raising=False)
-    monkeypatch.setattr(threads, "fastest", lambda *_: pytest.fail("measured"))
-    assert PPO("mlp", TINY, **SMALL).config.precision == "float32"
+    assert precisions_of(PPO("mlp", TINY, **SMALL).learn(128)) == {"float32"}
+    assert compared == []
 
 
 def test_the_earlier_name_of_float32_goes_on():

@@ -201,8 +201,8 @@ def test_one_line_of_the_log_says_which_implementation_runs(caplog):
     told = [record.getMessage() for record in caplog.records if "ppo_loss" in record.getMessage()]
     assert told == [
         "ppo-v1: ppo_loss is computed by its compiled twin",
-        "ppo-v1: ppo_loss is computed by PyTorch: compiled=False",
-        "ppo-v1: ppo_loss is computed by PyTorch: this run has a loss of its own",
+        "ppo-v1: ppo_loss is computed by PyTorch in float32: compiled=False",
+        "ppo-v1: ppo_loss is computed by PyTorch in float32: this run has a loss of its own",
     ]
 
 
