@@ -98,6 +98,7 @@ class Algorithm(Learner):
         super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **made_with, **config}))
         self.policy_spec = build.complete(build.parse_policy(self._suited_policy(policy)), self._policy_wishes())
         self.device = _device(self.config.device)
+        self._open_source()
         # the caller's random state neither changes the weights nor is changed
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
@@ -108,9 +109,7 @@ class Algorithm(Learner):
             )
         check_network(self.policy, self.config)
         if self.config.precision == "auto":  # kept, so that a run goes on as it began, wherever it is resumed
-            self.config = dataclasses.replace(self.config, precision=self._suited_precision())
-            LOG.info("%s: precision %s", self.id, self.config.precision)
-        self._open_source()
+            self._settle(self._suited_precision())
         if self.config.compile:
             keep_from_compiling()
             self.policy.compile()
@@ -205,7 +204,10 @@ class Algorithm(Learner):
     def _settle(self, precision: str) -> None:
         """Compute in `precision` from now on, also in runs that go on from a checkpoint."""
         self.config = dataclasses.replace(self.config, precision=precision)
-        self.sampler.compute_in(precision)
+        if self._plays:
+            self.sampler.compute_in(precision)
+        if precision != "auto":
+            LOG.info("%s: precision %s", self.id, precision)
 
     def _sampler_of(self, lanes: Lanes, shaping: Shaping | None) -> Sampler:
         kind = CapturedSampler if getattr(self.config, "cuda_graphs", False) else Sampler
