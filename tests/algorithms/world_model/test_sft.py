@@ -318,5 +318,6 @@ def test_a_run_of_two_processes_that_is_interrupted_goes_on_in_one(tmp_path):
     again, found = run(tmp_path / "killed", 1)
     for mine, theirs in zip(found, expected, strict=True):
         assert mine == pytest.approx(theirs, abs=1e-5)
+    # sums of two processes round differently, and Adam's steps of 0.01 grow with the quotient of two small numbers
     for name, weight in alone.model.state_dict().items():
-        torch.testing.assert_close(again.model.state_dict()[name], weight, atol=1e-5, rtol=0)
+        torch.testing.assert_close(again.model.state_dict()[name], weight, atol=1e-4, rtol=0)
