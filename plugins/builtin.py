@@ -230,6 +230,7 @@ AGENTS = (
         "Pokémon: match-ups, hazards and estimated damage, as poke-env's player (sets_up=, terastallizes=)",
     ),
     Entry("pokemon/greedy-damage", f"{_POKEMON_BOTS}GreedyDamageBot", "Pokémon: always the most damage by type chart"),
+    Entry("pokemon/search", "ludory.agents.pokemon.search:PokemonSearch", "Pokémon: a network that tries its moves"),
     Entry(
         "pokemon/poke-env",
         f"{_POKEMON_BOTS}PokeEnvAgent",

@@ -31,6 +31,8 @@ ENGINE_OPTIONS: Mapping[str, Any] = {"backend": "sim", "workers": None, "worker_
 """Options of the engine: how battles run, not what they are."""
 ALONE = 16
 """With fewer games than this, workers=None means no worker process."""
+REDRAWN = "gen1randombattle"
+"""Format of which `redraw` knows what is hidden."""
 _PARTS = ("battle_seed", "p1_seed", "p2_seed", "p1_team", "p2_team")
 _COPIED = ("to_move", "rewards", "terminated", "truncated", "alive", "seat_terminated", "deciding", "legal")
 _RULES_BYTES = 32
@@ -279,6 +281,41 @@ class PokemonEngine(envs.PooledEngine):
                 copies |= {k: copied for (k, _), copied in zip(mine, made, strict=True)}
         engine._distribute("paste", copies)
         return engine
+
+    @property
+    def alone(self) -> bool:
+        """Whether the battles are in this process, so that copies need no other ones."""
+        return isinstance(self.pool.block, BattleLane)
+
+    def redraw(self, seat: int, seeds: ArrayLike) -> None:
+        """Draw anew, in every game, what `seat` does not know: of its foe's team, of how long effects last, and of chance to come.
+
+        Pokémon and moves that were not seen are drawn by the simulator's generator of random teams until they agree with what was
+        seen; what battles tell beyond that, such as which moves a foe would have made, is not weighed. In generation 1, where teams
+        have nothing else to hide.
+
+        Args:
+            seat: who does not know, 0 or 1.
+            seeds: (N,) int64 of the draws of each game.
+
+        Raises:
+            OptionError: another format than random battles of generation 1.
+            BackendError: the simulator failed.
+        """
+        if self._lane.format != REDRAWN:
+            raise OptionError(
+                f"{self.facts.name}: what a seat does not know is drawn anew in {REDRAWN} only; take PokemonGen1RandomBattle-v0"
+            )
+        texts = [f"gen5,{int(seed) % 2**64:016x}" for seed in np.asarray(seeds)]
+        running = {row: texts[row] for row in np.flatnonzero(self._started & ~self.over).tolist()}
+        with _named_errors(self):
+            faults = [
+                fault
+                for lane in self._distribute("redraw", {row: (seat, t) for row, t in running.items()})
+                for fault in lane
+            ]
+        if faults:
+            raise BackendError(f"{self.facts.name}: {faults[0].text}", faults[0].row)
 
     def _another(self, num_games: int, shared: SharedWorker | None) -> Self:
         """An engine of the same game and options with `num_games` games, none of them started."""

@@ -421,6 +421,15 @@ class BattleLane:
         for row, copied in copies.items():
             self._battles[row] = _copied(copied["battle"])  # a copy, since a pickle may share nothing within a tracker
 
+    def redraw(self, drawn: Mapping[int, tuple[int, str]]) -> list[EnvironmentFault]:
+        """Draw anew what a seat does not know: row -> (seat, seed of the draws). Its foe knows the new team as its own."""
+        for row, (seat, _) in drawn.items():
+            seats = self._battles[row].seats
+            assert seats is not None
+            seats[1 - seat].tracker.forget_own_moves()
+        entries = [(row + self._first, seat, seed) for row, (seat, seed) in drawn.items()]
+        return self._read(self.shared.worker().redraw(entries))
+
     def replay(self, saved: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
         """Play battles of `starts` again, in rows of this lane, up to where they were."""
         games = []

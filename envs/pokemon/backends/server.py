@@ -67,6 +67,10 @@ class ServerWorker(SimWorker):
         """Refused: a server cannot copy battles."""
         self._refuse("copying battles")
 
+    def redraw(self, games: Iterable[tuple[int, int, str]]) -> Reply:
+        """Refused: a server does not let its battles be changed."""
+        self._refuse("drawing anew what is hidden")
+
     def act(self, games: Sequence[int], actions: Sequence[int]) -> Reply:
         """Refused: a server answers with requests and lines."""
         self._refuse("answering with masks alone")

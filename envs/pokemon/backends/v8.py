@@ -25,7 +25,7 @@ EXTRA = 'pip install "ludory[pokemon-v8]"'
 SECONDS_TO_CLOSE = 2.0
 SHARE_OF_HEAP = 0.9
 """Of the largest heap that V8 allows: above this a message is ended with an error, where V8 itself would end the process."""
-_SOURCES = ("legality.js", "sha256.js", "worker.js")
+_SOURCES = ("hidden.js", "legality.js", "sha256.js", "worker.js")
 _REQUIRE = """
 globalThis.modules = {};
 globalThis.require = (name) => modules[name].exports;

@@ -101,6 +101,10 @@ class Worker(ABC):
         """Copy battles: pairs (from, to) of numbers."""
         self._ask("clone", pairs=[list(pair) for pair in pairs])
 
+    def redraw(self, games: Iterable[tuple[int, int, str]]) -> Reply:
+        """Draw anew what a seat does not know: [game, seat, seed of the draws]; answers as `step` does."""
+        return self._ask("redraw", games=[list(entry) for entry in games])
+
     def export(self, games: Sequence[int]) -> list[str]:
         """Battles as texts, for `import_games` of another worker."""
         return [game["text"] for game in self._ask("export", games=list(games))["games"]]

@@ -2,6 +2,7 @@
 // Holds battles of a simulator and answers messages, one JSON object per line. How lines come and go is the matter of who starts it:
 // node.js reads and writes pipes, call.js is a function in an engine of JavaScript that lies in Python's process.
 
+const hidden = require("./hidden.js");
 const legality = require("./legality.js");
 
 let host; // what differs between the two; see the end of this file
@@ -296,6 +297,24 @@ const operations = {
     const copies = pairs.map(({ from }) => imported(exported(from))); // all are read before one is replaced
     pairs.forEach(({ to }, k) => games.set(to, copies[k]));
     return {};
+  },
+
+  // What a seat of each game does not know, drawn anew; see hidden.js. Answers as `step` does.
+  redraw(message) {
+    const entries = listOf(message, "games").map((entry) => {
+      if (!Array.isArray(entry) || entry.length !== 3 || ![0, 1].includes(entry[1]) || !SEED.test(entry[2])) {
+        throw new Refused("protocol", `redraw: a game must be [game, seat, seed], got ${shown(entry)}`);
+      }
+      const [i, seat, seed] = entry;
+      const game = held(i);
+      if (game.battle.format.id !== hidden.FORMAT) throw new Refused("protocol", `game ${i}: only ${hidden.FORMAT} is redrawn`, i);
+      return { i, game, seat, seed };
+    });
+    return answer(entries, ({ game, seat, seed }) => {
+      hidden.redraw(game.battle, seat, seed, Teams);
+      game.battle.sendUpdates();
+      return game;
+    });
   },
 
   log(message) {

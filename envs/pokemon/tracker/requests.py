@@ -50,6 +50,12 @@ class RequestRows(rows.TeamRows):
                 self._read_member(order[position], pokemon)
         self._read_menu(request)
 
+    def forget_own_moves(self) -> None:
+        """Let the next request say what the own team is, as the first one does."""
+        for row in range(6):
+            self.values[row * at.ROW + at.NUM_MOVES] = self.values[row * at.ROW + at.NUM_TEMPORARY] = 0
+            self._requested[row] = None
+
     def _bind(self, team: Sequence[Mapping[str, Any]], order: Sequence[int]) -> None:
         """First request: rows in order of appearance become fixed slots."""
         values = self.values
