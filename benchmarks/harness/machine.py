@@ -18,7 +18,7 @@ class Machine:
     """A machine and its load."""
 
     name: str
-    """E.g. "2-core x86_64 VM, AMD EPYC", with a GPU after it if there is one."""
+    """E.g. "2-core x86_64 VM, AMD EPYC (znver3)", with a GPU after it if there is one."""
     cores: int
     system: str
     python: str
@@ -29,10 +29,13 @@ class Machine:
 def this_machine(cpuinfo: Path = CPUINFO) -> Machine:
     """The machine that this process runs on."""
     import torch  # here, since every benchmark's --help imports this module
+    from llvmlite import binding
 
     cores, facts = os.cpu_count() or 1, _cpu_facts(cpuinfo)
     kind = "VM" if "hypervisor" in facts.get("flags", "").split() else "machine"
     model = " ".join(facts.get("model name", "").split()) or platform.processor()
+    if model:  # processors of one name differ by a factor of two
+        model += f" ({binding.get_host_cpu_name()})"
     card = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
     name = ", ".join(part for part in (f"{cores}-core {platform.machine()} {kind}", model, card) if part)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
