@@ -294,7 +294,8 @@ const operations = {
       if (!Array.isArray(pair) || pair.length !== 2) throw new Refused("protocol", `a pair must be [from, to], got ${shown(pair)}`);
       return { from: held(pair[0]), to: gameNumber(pair[1]) };
     });
-    const copies = pairs.map(({ from }) => imported(exported(from))); // all are read before one is replaced
+    const texts = new Map([...new Set(pairs.map(({ from }) => from))].map((from) => [from, exported(from)]));
+    const copies = pairs.map(({ from }) => imported(texts.get(from))); // all are read before one is replaced
     pairs.forEach(({ to }, k) => games.set(to, copies[k]));
     return {};
   },
