@@ -149,6 +149,13 @@ def _arena(contender: str) -> PretrainedRecipe:
     return PretrainedRecipe(settings, also=rivals, draws=True, made_by=command)
 
 
+_POKEMON = PretrainedRecipe(
+    TunedSettings("PokemonGen1RandomBattle-v0", "pokemon/simple-heuristics", 12_000_000, 110, {}),
+    also=("pokemon/max-base-power",),
+    made_by="ludory bench pokemon-ppo --seed 1 --workers 2",
+)
+
+
 def _oracle(game: Game, agent: str, file: Path) -> Agent:
     return NetworkAgent(game, open_hand_network(file), agent)
 
@@ -209,6 +216,7 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "arena/league": _arena("league"),
     "arena/ppo": _arena("self-play"),
     "connect_four/az": PretrainedRecipe(_CONNECT_FOUR_AZ, "az", simulations=200),
+    "pokemon/gen1-ppo": _POKEMON,
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),

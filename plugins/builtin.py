@@ -18,7 +18,7 @@ _FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
 _SUDOKU = "ludory.envs.sudoku:make_game"
 _STYLE = "ludory.agents.arena.bots:make_style"
 _HANABI_GAMES, _SOKOBAN_GAMES, _FROZEN_LAKES = "ludory.envs.hanabi", "ludory.envs.sokoban", "ludory.envs.frozen_lake"
-_ARENA_GAMES = "ludory.envs.arena"
+_ARENA_GAMES, _POKEMON_GAMES = "ludory.envs.arena", "ludory.envs.pokemon"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
 
@@ -230,6 +230,9 @@ AGENTS = (
         "Pokémon: match-ups, hazards and estimated damage, as poke-env's player (sets_up=, terastallizes=)",
     ),
     Entry("pokemon/greedy-damage", f"{_POKEMON_BOTS}GreedyDamageBot", "Pokémon: always the most damage by type chart"),
+    _pretrained(
+        "pokemon/gen1-ppo", "Pokémon, random battles of generation 1: a network trained by PPO", _POKEMON_GAMES
+    ),
     Entry("pokemon/search", "ludory.agents.pokemon.search:PokemonSearch", "Pokémon: a network that tries its moves"),
     Entry(
         "pokemon/poke-env",

@@ -17,19 +17,24 @@ from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.make import make_agent
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
-from ludory.envs.make import make_engine
+from ludory.cluster.placement import PlacedOn
+from ludory.cluster.workers import Workers
+from ludory.envs.make import make_engine, make_game
+from ludory.errors import OptionError
 
 PAIRS = (
-    ("random", "random"),
-    ("simple-heuristics", "random"),
-    ("simple-heuristics", "max-base-power"),
-    ("simple-heuristics", "greedy-damage"),
-    ("max-base-power", "random"),
+    "random:random",
+    "simple-heuristics:random",
+    "simple-heuristics:max-base-power",
+    "simple-heuristics:greedy-damage",
+    "max-base-power:random",
 )
 
 ORIGINALS = ("pokemon/poke-env(SimpleHeuristicsPlayer)", "pokemon/poke-env(MaxBasePowerPlayer)")
 AT_ONCE = 25
 """Battles at once on a server."""
+IN_A_PART = 25
+"""Pairs of teams that a process plays at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,12 @@ class PokemonStrengthOptions:
 
     games: tuple[str, ...] = ("PokemonGen1RandomBattle-v0", "PokemonGen9RandomBattle-v0")
     """Ids of the battles."""
+    pairs: tuple[str, ...] = PAIRS
+    """Players of each pair, such as search:simple-heuristics, without pokemon/."""
     battles: Count = 1000
     """Of each pair, half of them from each side."""
+    jobs: Natural = 0
+    """Processes that play them; 0: this one, with workers of its own."""
     originals: Natural = 0
     """Battles of poke-env's own SimpleHeuristicsPlayer against its MaxBasePowerPlayer, on a Showdown server, beside those of our players."""
     seed: Natural = 1
@@ -51,20 +60,30 @@ class PokemonStrengthOptions:
 @benchmark("pokemon-strength")
 def run(options: PokemonStrengthOptions) -> Result:
     """Play every pair in every game."""
-    rows = [_played(game, *pair, options) for game in options.games for pair in PAIRS]
+    pairs = [tuple(pair.split(":")) for pair in options.pairs]
+    if wrong := [pair for pair, players in zip(options.pairs, pairs, strict=True) if len(players) != 2]:
+        raise OptionError(f"--pairs {wrong[0]}: must be two players with a colon between, such as {PAIRS[1]}")
+    with PlacedOn(jobs=options.jobs).open() as workers:
+        rows = [_played(game, *pair, options, workers) for game in options.games for pair in pairs]
     if options.originals:
         rows += [_originals(game, options.originals) for game in options.games]
-    report = {name: value for name, value in asdict(options).items() if name != "out"} | {"pairs": rows}
+    report = {name: value for name, value in asdict(options).items() if name not in ("out", "jobs")} | {"pairs": rows}
     return Result(options.out, report | {"convention": "share of battles won by the first; a tie counts half"}, _shown)
 
 
-def _played(game: str, one: str, other: str, options: PokemonStrengthOptions) -> dict[str, Any]:
+def _played(
+    game: str, one: str, other: str, options: PokemonStrengthOptions, workers: Workers | None
+) -> dict[str, Any]:
     agents = [f"pokemon/{one}", f"pokemon/{other}"]
     swapped = (
         one != other
     )  # a player wins exactly half of the battles against itself if they are played from both sides
     games = -(-options.battles // 2) if swapped else options.battles
-    played = evaluate(agents, game, games=games, seed=options.seed, rotate=swapped)
+    # a search copies battles of its own process
+    here = {"workers": 0} if workers is not None or "search" in one + other else {}
+    parts = games if workers is None else IN_A_PART
+    made = make_game(game, **here)
+    played = evaluate(agents, made, games, options.seed, batch=parts, rotate=swapped, workers=workers)
     return {
         "game": game,
         "pair": [one, other],
