@@ -64,7 +64,7 @@ def run(options: PokemonStrengthOptions) -> Result:
     if wrong := [pair for pair, players in zip(options.pairs, pairs, strict=True) if len(players) != 2]:
         raise OptionError(f"--pairs {wrong[0]}: must be two players with a colon between, such as {PAIRS[1]}")
     with PlacedOn(jobs=options.jobs).open() as workers:
-        rows = [_played(game, *pair, options, workers) for game in options.games for pair in pairs]
+        rows = [_played(game, one, other, options, workers) for game in options.games for one, other in pairs]
     if options.originals:
         rows += [_originals(game, options.originals) for game in options.games]
     report = {name: value for name, value in asdict(options).items() if name not in ("out", "jobs")} | {"pairs": rows}
