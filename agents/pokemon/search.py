@@ -23,12 +23,12 @@ LEAST = 0.02
 
 
 class SearchedBattles(NamedTuple):
-    """What was found for a seat in m battles, (m, A): 0 or NaN for actions that were not tried."""
+    """What was found for a seat in m battles, (m, A)."""
 
     policy: NDArray[np.float64]
     """Probabilities of the network."""
     values: NDArray[np.float64]
-    """Mean value after an action."""
+    """Mean value after an action; NaN where it was not tried, 0 where no other one was."""
 
 
 class PokemonSearch(DrawingAgent):

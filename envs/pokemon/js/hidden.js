@@ -87,7 +87,7 @@ function redraw(battle, seat, seed, Teams) {
     else if (pokemon.hp) redrawMoves(pokemon, generator, seen.get(pokemon.name) || new Set(), side);
   });
   redrawBench(side, hidden, generator);
-  for (const one of battle.sides) one.active.forEach((pokemon) => pokemon && redrawLengths(battle, pokemon));
+  for (const one of battle.sides) one.pokemon.forEach((pokemon) => redrawLengths(battle, pokemon));
   if (!battle.ended) battle.makeRequest();
 }
 
