@@ -160,3 +160,6 @@ def test_every_package_of_the_lock_has_a_hash() -> None:
         assert root["dependencies"] == json.loads(pinned.source("package.json"))["dependencies"]
         assert packages[f"node_modules/{pinned.package}"]["version"] == pinned.version
         assert all(entry["integrity"].startswith("sha512-") for entry in packages.values())
+        assert pinned is V8 or not any(
+            "optional" in entry or "optionalDependencies" in entry for entry in packages.values()
+        )
