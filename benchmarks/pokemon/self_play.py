@@ -59,7 +59,7 @@ class PokemonPPOOptions:
     others: str = "auto"
     """Player that is learnt against; auto: self-play, in which both sides learn."""
     decisions: Count = 12_000_000
-    """Of PPO in all, those of both sides in self-play."""
+    """Of PPO in all, those of both sides in self-play; step sizes follow them. A run that goes on may be told another number, which is noted."""
     minutes: float = 240.0
     """Stop after this time of PPO, evaluations left out."""
     every: Count = 1_000_000
@@ -87,7 +87,9 @@ def run(options: PokemonPPOOptions) -> Result:
     folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
     start = _start(options, folder)
-    asked = {key: value for key, value in asdict(options).items() if key not in ("out", "minutes", "workers")}
+    asked = {
+        key: value for key, value in asdict(options).items() if key not in ("out", "minutes", "workers", "decisions")
+    }
     if options.others == "auto":
         del asked["others"]  # folders of self-play do not name it
     with kept_lines(folder / "curve.jsonl", "a learning curve") as (lines, keep):
@@ -98,7 +100,11 @@ def run(options: PokemonPPOOptions) -> Result:
             raise DataError(
                 f"{folder / 'curve.jsonl'} was made with {lines[0]}, asked for {asked}; name another folder with --out"
             )
-        model, points = _model(options, folder, start), [*lines[1:]]
+        model, points = _model(options, folder, start), [line for line in lines[1:] if "planned" not in line]
+        plans = [line for line in lines[1:] if "planned" in line]
+        if not plans or plans[-1]["planned"] != options.decisions:
+            plans.append({"planned": options.decisions, "after": model.num_timesteps})
+            keep(plans[-1])
         seconds = sum(point["seconds"] for point in points)
         if not any("wins" in point for point in points):
             points.append({"seconds": 0.0, **_score(model, options, options.battles, options.teams)})
@@ -127,6 +133,7 @@ def run(options: PokemonPPOOptions) -> Result:
         **asked,
         "settings": SETTINGS,
         "convention": "most probable actions; half of the battles from each side; a tie counts half",
+        "plans": plans,
         "curve": [point for point in points if "wins" in point],
         "decisions_made": model.num_timesteps,
         "training_minutes": round(seconds / 60, 1),
@@ -181,6 +188,10 @@ def _shown(report: Mapping[str, Any]) -> Iterator[str]:
             f"{point['decisions']:>12,} decisions: wins {point['wins']:.3f} +- {point['stderr']:.3f} of {point['battles']:,} battles"
         )
     yield (f"{report['training_minutes']} minutes of PPO, {report['decisions_per_second']:,} decisions a second")
+    if len(report["plans"]) > 1:
+        yield "planned for " + ", then ".join(
+            f"{plan['planned']:,} decisions (after {plan['after']:,})" for plan in report["plans"]
+        )
 
 
 def _chart(report: Mapping[str, Any]) -> str:
