@@ -171,9 +171,9 @@ def _start(options: PokemonPPOOptions, folder: Path) -> str | None:
 
 def _model(options: PokemonPPOOptions, folder: Path, start: str | None) -> PPO:
     file = folder / "ppo.ludory"
-    if file.exists():
-        return PPO.load(file)
     game = options.game if options.workers is None else make_game(options.game, workers=options.workers)
+    if file.exists():
+        return PPO.load(file, game)
     return PPO(options.policy, game, seed=options.seed, init_from=start, others=options.others, **SETTINGS)
 
 
