@@ -18,7 +18,7 @@ COPIES_AT_ONCE = 512
 """Battles that are copied at once; each takes some 300 kB of the simulator's memory."""
 MOST_STEPS = 8
 """Decisions of the foe alone, such as a switch after a faint, that are played before the own next one."""
-LEAST = 0.02
+LEAST = 0.005
 """Actions that the network plays less often are not tried."""
 
 
@@ -52,12 +52,12 @@ class PokemonSearch(DrawingAgent):
     deterministic = True
 
     def __init__(
-        self, game: Game, agent: str | Agent = "pokemon/gen1-ppo", worlds: int = 8, trust: float = 0.05, seed: int = 0
+        self, game: Game, agent: str | Agent = "pokemon/gen1-ppo", worlds: int = 8, trust: float = 0.01, seed: int = 0
     ) -> None:
         if not isinstance(worlds, int) or worlds < 1:
             raise OptionError(f"worlds={worlds!r}: must be an integer of at least 1")
         if not trust >= 0:
-            raise OptionError(f"trust={trust!r}: must be a number of at least 0, such as 0.05")
+            raise OptionError(f"trust={trust!r}: must be a number of at least 0, such as 0.01")
         if game.facts.name != f"pokemon {REDRAWN}":
             raise OptionError(
                 f"pokemon/search draws what is hidden in {REDRAWN} only; got {game.name}, take PokemonGen1RandomBattle-v0"
