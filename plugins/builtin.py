@@ -233,9 +233,7 @@ AGENTS = (
     _pretrained(
         "pokemon/gen1-ppo", "Pokémon, random battles of generation 1: a network trained by PPO", _POKEMON_GAMES
     ),
-    Entry(
-        "pokemon/search", "ludory.agents.pokemon.search:PokemonSearch", "Pokémon: a network that looks ahead (worlds=)"
-    ),
+    Entry("pokemon/search", "ludory.agents.pokemon.search:PokemonSearch", "Pokémon: a network that looks ahead"),
     Entry(
         "pokemon/poke-env",
         f"{_POKEMON_BOTS}PokeEnvAgent",
