@@ -150,9 +150,9 @@ def _arena(contender: str) -> PretrainedRecipe:
 
 
 _POKEMON = PretrainedRecipe(
-    TunedSettings("PokemonGen1RandomBattle-v0", "pokemon/simple-heuristics", 12_000_000, 110, {}),
+    TunedSettings("PokemonGen1RandomBattle-v0", "pokemon/simple-heuristics", 7_200_000, 88, {}),
     also=("pokemon/max-base-power",),
-    made_by="ludory bench pokemon-ppo --seed 1 --workers 2",
+    made_by="ludory bench pokemon-ppo --seed 1 --workers 2, and after 5.3 M decisions again with --decisions 7200000",
 )
 
 

@@ -15,7 +15,7 @@ from ludory.envs.pokemon.engine import REDRAWN, PokemonEngine
 from ludory.errors import OptionError
 
 COPIES_AT_ONCE = 512
-"""Battles that are copied at once; each takes some 300 kB of the simulator's memory."""
+"""Battles that are copied at once, for the sake of the simulator's memory."""
 MOST_STEPS = 8
 """Decisions of the foe alone, such as a switch after a faint, that are played before the own next one."""
 LEAST = 0.005
@@ -56,7 +56,7 @@ class PokemonSearch(DrawingAgent):
     ) -> None:
         if not isinstance(worlds, int) or worlds < 1:
             raise OptionError(f"worlds={worlds!r}: must be an integer of at least 1")
-        if not trust >= 0:
+        if not isinstance(trust, int | float) or not trust >= 0:
             raise OptionError(f"trust={trust!r}: must be a number of at least 0, such as 0.01")
         if game.facts.name != f"pokemon {REDRAWN}":
             raise OptionError(
@@ -126,7 +126,7 @@ class PokemonSearch(DrawingAgent):
         self, copies: PokemonEngine, seat: int, actions: NDArray[np.int64], seeds: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Play `actions` (n,) in the copies, and on to the own next decision; returns the values there (n,)."""
-        foe, every = 1 - seat, np.arange(len(actions))
+        foe = 1 - seat
         values, going = np.zeros(len(actions)), np.ones(len(actions), bool)
         for step in range(MOST_STEPS):
             rows = np.flatnonzero(going)
@@ -142,7 +142,7 @@ class PokemonSearch(DrawingAgent):
             copies.step(moves, rows)
             values[rows] += copies.state.rewards[rows, seat]
             going = going & ~copies.over & ~copies.state.deciding[:, seat]
-        rows = every[~copies.over]
+        rows = np.flatnonzero(~copies.over)
         if len(rows):
             values[rows] += self._ask(copies, seat, rows)[1]
         return values

@@ -240,7 +240,7 @@ def install(node: str = "", again: bool = False) -> Path:
     npm = _npm(program)
     target = folder_of_lock()
     with atomic_folder(target) as folder:
-        # the lock leaves out what is optional, too: databases and bundlers for twenty systems, six sevenths of its text
+        # the lock leaves out what is optional, too: databases and bundlers, seven eighths of its text
         _fetch(folder, SIM, program, npm, "--omit=optional")
         finish(folder, program)
     return target

@@ -27,6 +27,7 @@ function made(side, set) {
   return pokemon;
 }
 
+// A set with these moves; the last one that was drawn if none has them all.
 function setWith(generator, species, moves) {
   let set;
   for (let tries = 0; tries < TRIES; tries++) {
