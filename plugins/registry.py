@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import metadata
+from inspect import formatannotation
+from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ludory.errors import LudoryError, NotInstalledError, OptionError, PluginError, UnknownIdError, UnknownOptionError
@@ -278,14 +281,14 @@ def call(what: str, function: Callable[..., object], *args: Any, **kwargs: Any) 
 
     Raises:
         OptionError: the function does not take these arguments; the message lists those that it takes. An unknown name is an
-            UnknownOptionError.
+            UnknownOptionError. Or it failed over an argument of another type than it names.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # compiled code without a signature
         return function(*args, **kwargs)
     try:
-        signature.bind(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         options = [p for number, p in enumerate(signature.parameters.values()) if number >= len(args)]
         allowed = ", ".join(str(p.replace(annotation=p.empty)) for p in options)
@@ -295,4 +298,27 @@ def call(what: str, function: Callable[..., object], *args: Any, **kwargs: Any) 
         hint = f" (did you mean {near[0]}?)" if near else ""
         kind = UnknownOptionError if unknown else OptionError
         raise kind(f"{what}: {error}{hint}; it takes ({allowed})") from error
-    return function(*args, **kwargs)
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        for name, value in given.items():
+            parameter = signature.parameters[name]
+            allowed = formatannotation(parameter.annotation).strip("'")
+            kinds = [_KINDS.get(kind.partition("[")[0]) for kind in allowed.split(" | ")]
+            one = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            if one and all(kinds) and not isinstance(value, tuple(filter(None, kinds))):
+                raise OptionError(f"{what}: {name}={value!r} must be of type {allowed}") from error
+        raise
+
+
+_KINDS: dict[str, type] = {
+    "int": Integral,
+    "float": Real,
+    "bool": bool,
+    "str": str,
+    "Path": Path,
+    "Mapping": Mapping,
+    "Sequence": Iterable,  # arrays are taken as well
+    "None": type(None),
+}
+"""Types of arguments, as signatures name them, that a value can be told by."""

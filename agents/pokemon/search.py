@@ -56,7 +56,7 @@ class PokemonSearch(DrawingAgent):
     ) -> None:
         if not isinstance(worlds, int) or worlds < 1:
             raise OptionError(f"worlds={worlds!r}: must be an integer of at least 1")
-        if not isinstance(trust, int | float) or not trust >= 0:
+        if not trust >= 0:
             raise OptionError(f"trust={trust!r}: must be a number of at least 0, such as 0.01")
         if game.facts.name != f"pokemon {REDRAWN}":
             raise OptionError(

@@ -72,6 +72,8 @@ def test_a_game_passes_through() -> None:
         ("Hanabi2P-v7", {}, UnknownIdError, "'Hanabi2P-v0'"),
         ("Hanabi-v0", {"player": 3}, OptionError, "no option 'player'; it has players"),
         ("Hanabi-v0", {"players": 6}, OptionError, "players=6: must be an integer from 2 to 5"),
+        ("FrozenLake6-v0", {"symbols": 3}, OptionError, r"symbols=3 must be of type Mapping\[str, str\] \| None"),
+        ("FrozenLake6-v0", {"action_order": 3}, OptionError, r"action_order=3 must be of type Sequence\[str\] \| None"),
     ],
 )
 def test_what_can_not_be_made_says_why(id: str, options: Any, error: type[Exception], said: str) -> None:
@@ -119,6 +121,7 @@ def test_an_agent_is_made_of_a_spec_or_passes_through() -> None:
         ("rendom", UnknownIdError, "'random'"),
         ("random(sed=3)", OptionError, r"random: .*'sed' \(did you mean seed\?\); it takes \(seed=None\)"),
         ("random(", OptionError, "is not a name"),
+        ("mcts(exploration=x)", OptionError, "mcts: exploration='x' must be of type float"),
         ("nowhere/model.ludory", CheckpointError, "no such file"),
     ],
 )
