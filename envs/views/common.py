@@ -173,22 +173,19 @@ def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, came
 
 def public_facts(game: Game, state: State, row: int, seat: int | None = None) -> dict[str, Any]:
     """Facts of `Look.info`, and those that only `seat` knows, as a view shows them: bool, int, float and arrays; see `Look.info`."""
-    told = dict(game.look.info(state, row))
+    look = game.look
+    told = dict(look.info(state, row))
     if seat is not None:
-        told |= game.look.seat_info(state, row, seat)
-    for key, names in game.look.fact_names.items():
+        told |= look.seat_info(state, row, seat)
+    for key, names in look.fact_names.items():
         told[key] = names.numbers(told.get(key))
     # this runs in every step: most facts are plain numbers
-    untold = []
-    for key, value in told.items():
-        if type(value) in _PLAIN:
-            continue
+    for key in [key for key, value in told.items() if type(value) not in _PLAIN]:
+        value = told[key]
         if isinstance(value, _LISTS):
             value = told[key] = np.array(value)
         if not (value.dtype.kind in "biuf" if isinstance(value, _ARRAYS) else isinstance(value, _NUMBERS)):
-            untold.append(key)
-    for key in untold:
-        del told[key]
+            del told[key]
     return told
 
 
