@@ -80,6 +80,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for an acknowledgement of its headers
     server: HubServer
 
     def log_message(self, format: str, *args: object) -> None:
