@@ -6,6 +6,7 @@ it has its own session, its own standard streams and no threads of the parent, a
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import json
@@ -41,6 +42,7 @@ MODULES = (
     "ludory.algorithms.ppo",
     "ludory.algorithms.texas42.oracle",
     "ludory.algorithms.vtrace",
+    "ludory.benchmarks.faults.formats",
     "ludory.data.formats.last_man_standing",
     "ludory.data.formats.sparta.log",
 )
@@ -227,6 +229,7 @@ def serve(modules: Sequence[str]) -> None:
     language = LANGUAGE_MODULES if importlib.util.find_spec("transformers") else ()
     for name in (*modules, *language):
         importlib.import_module(name)
+    gc.freeze()  # no child looks through what was imported
     running: list[int] = []
 
     def on_end(number: int, frame: FrameType | None) -> None:
