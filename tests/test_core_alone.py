@@ -47,8 +47,6 @@ def test_the_tests_of_the_core_pass_without_any_system(run: Run) -> None:
     options = (
         "tests",
         "-q",
-        "-n",
-        "2",
         "--assert=plain",
         "-p",
         "no:cacheprovider",

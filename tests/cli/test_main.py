@@ -9,6 +9,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
+from python_process import python
 
 from ludory import plugins
 from ludory.cli import main
@@ -148,3 +149,13 @@ def test_each_new_spelling_has_a_command(old: str, capsys: pytest.CaptureFixture
     if verb == "train":
         assert main([*old.split(), "--help"]) == 0
         assert f"usage: ludory train {name}" in capsys.readouterr().out
+
+
+def test_a_process_of_one_command_collects_seldom_and_a_caller_is_left_as_it_was() -> None:
+    """Half a second of every command that imports PyTorch."""
+    told = "(gc.get_threshold()[0], gc.get_freeze_count() > 0)"
+    start = "import gc, sys; from ludory.cli import main; "
+    alone = python(f"{start} sys.argv = ['ludory', '--version']; main(); print({told})")
+    assert alone.splitlines()[-1] == "(20000, True)"
+    called = python(f"{start} before = {told}; main(['--version']); print({told} == before)")
+    assert called.splitlines()[-1] == "True"
