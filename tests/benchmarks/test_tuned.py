@@ -9,6 +9,7 @@ import pytest
 
 from ludory.algorithms.tuned.settings import TunedSettings, read_tuned, tuned_algorithms, tuned_games
 from ludory.benchmarks.learning import tuned
+from ludory.errors import OptionError
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = {
@@ -55,3 +56,20 @@ def test_a_row_is_measured_kept_and_written(tmp_path, monkeypatch, capsys):
 
     assert tuned.run(command) == 0
     assert "seed 1:" not in capsys.readouterr().out, "both are known"
+
+
+@pytest.mark.slow
+def test_precisions_are_compared_over_seeds(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tuned, "tuned_games", lambda algorithm: {KUHN.game: KUHN})
+    monkeypatch.setattr("ludory.algorithms.tuned.settings.tuned_games", lambda algorithm: {KUHN.game: KUHN})
+    command = ["--algorithms", "ppo", "--seeds", "1", "2", "--evaluation-games", "100", "--out", str(tmp_path)]
+    assert tuned.run([*command, "--precisions", "float32", "bf16", "--policy", "mlp(hidden=(8,))"]) == 0
+    said = capsys.readouterr().out
+    rows = json.loads((tmp_path / "precision.json").read_text())["rows"]
+    assert [(row["policy"], row["precision"]) for row in rows] == [
+        ("mlp(hidden=(8,))", one) for one in ("float32", "bf16")
+    ]
+    apart = sum(rows[1]["scores"]) / 2 - sum(rows[0]["scores"]) / 2
+    assert f"bf16 - float32: {apart:+.3f}" in said
+    with pytest.raises(OptionError, match="leave out --precisions"):
+        tuned.run([*command, "--precisions", "bf16", "--write"])
