@@ -24,6 +24,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ludory.envs.parts import Field, State
@@ -190,10 +191,23 @@ class SimulatedDevice:
 
     torch_device = torch.device("cpu")
 
+    def __init__(self) -> None:
+        from numba.cuda.simulator.kernelapi import FakeCUDAShared
+
+        FakeCUDAShared.array = _shared_array  # type: ignore[method-assign]
+
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         """See `Device`."""
         grid = min(blocks, 2), tuple(min(count, 2) for count in threads)
         _numba_cuda().jit(kernel)[grid](*map(_in_simulator, args))
+
+
+def _shared_array(self: Any, shape: Any, dtype: Any) -> NDArray[Any]:
+    """`cuda.shared.array` of the simulator, whose own may give an array each to threads that ask for it at the same time."""
+    frame = sys._getframe(1)
+    place = frame.f_code.co_filename, frame.f_lineno
+    found: NDArray[Any] = self._allocations.setdefault(place, np.empty(shape, dtype))
+    return found
 
 
 def _in_simulator(argument: DeviceState | Tensor | int) -> Any:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -87,3 +90,18 @@ def test_half_a_simulator(monkeypatch: Patch):
     monkeypatch.setattr(numba.config, "ENABLE_CUDASIM", 1)
     with pytest.raises(OptionError, match="NUMBA_DISABLE_JIT=1"):
         find("cuda")
+
+
+@needs_numba_cuda
+def test_threads_of_the_simulator_that_come_at_once_share_an_array(monkeypatch: Patch):
+    """Numba's own function gives each of them another one, which one in a thousand launches met."""
+    empty, places = np.empty, SimpleNamespace(_allocations={})
+
+    def slow_empty(*args):
+        time.sleep(0.05)
+        return empty(*args)
+
+    monkeypatch.setattr(np, "empty", slow_empty)
+    with ThreadPoolExecutor(4) as pool:
+        arrays = list(pool.map(lambda _: cuda_device._shared_array(places, (2,), np.int8), range(4)))
+    assert len({id(array) for array in arrays}) == 1
