@@ -65,16 +65,17 @@ demo: $(INSTALLED)
 	$(BIN)/ludory watch $(GAME) demo/agent.ludory --seed 5 --html demo/replay.html
 
 # Rewriting the assertions of a fresh clone takes 20 s in each process; plain pytest does, and shows what was compared.
-PYTEST := LUDORY_REQUIRE_POKEMON=0 $(BIN)/python -m pytest -n 2 --dist loadfile -q --assert=plain --showlocals
+PYTEST := LUDORY_REQUIRE_POKEMON=0 $(BIN)/python -m pytest --dist loadfile -q --assert=plain --showlocals
 
 test: $(INSTALLED_DEV)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -n 2 -m "not slow"
 
+# Slow tests wait for other processes a fifth of the time, so two cores run three of them.
 test-slow: $(INSTALLED_DEV)
-	$(PYTEST) -m slow
+	$(PYTEST) -n 3 -m slow
 
 test-all: $(INSTALLED_DEV)
-	$(PYTEST)
+	$(PYTEST) -n 3
 
 # An environment is changed by one installation at a time: type these before tests that run at once with make -j.
 ready-web: $(INSTALLED_WEB)

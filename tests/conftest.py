@@ -36,6 +36,17 @@ FAST_SECONDS = 2.0
 
 GAMES = ("texas42", "arena", "sokoban", "pokemon", "sudoku")
 """Games that few other tests play, as paths of tests name them."""
+LONG = (
+    "tests/test_core_alone.py",
+    "tests/test_windows.py",
+    "tests/benchmarks/faults/test_faults.py",
+    "tests/plugins/test_example_package.py",
+    "tests/algorithms/test_devices.py",
+    "tests/algorithms/text_ppo/test_together.py",
+    "tests/algorithms/world_model/test_stages.py",
+    "tests/cli/test_league.py",
+)
+"""Files of few tests that take half a minute: xdist would begin them last, and the other workers would wait for them."""
 
 
 class CpuSeconds:
@@ -86,13 +97,18 @@ class CpuSeconds:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The tests of one of `GAMES` run in one worker, which compiles it once; others are shared out by file."""
+    """The tests of one of `GAMES` run in one worker, which compiles it once; others are shared out by file, those of `LONG` first."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByGame(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::", 1)[0]
             return next((game for game in GAMES if game in file), file)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if long := [file for file in LONG if file in self.workqueue]:
+                self.workqueue.move_to_end(long[0], last=False)
+            super()._assign_work_unit(node)
 
     return ByGame(config, log)
 
