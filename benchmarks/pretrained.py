@@ -149,11 +149,10 @@ def _arena(contender: str) -> PretrainedRecipe:
     return PretrainedRecipe(settings, also=rivals, draws=True, made_by=command)
 
 
-_POKEMON = PretrainedRecipe(
-    TunedSettings("PokemonGen1RandomBattle-v0", "pokemon/simple-heuristics", 7_200_000, 88, {}),
-    also=("pokemon/max-base-power",),
-    made_by="ludory bench pokemon-ppo --seed 1 --workers 2, and after 5.3 M decisions again with --decisions 7200000",
-)
+def _pokemon(game: str, timesteps: int, minutes: float, made_by: str) -> PretrainedRecipe:
+    """A clone of SimpleHeuristics after self-play."""
+    settings = TunedSettings(game, "pokemon/simple-heuristics", timesteps, minutes, {})
+    return PretrainedRecipe(settings, also=("pokemon/max-base-power",), made_by=f"ludory bench pokemon-ppo {made_by}")
 
 
 def _oracle(game: Game, agent: str, file: Path) -> Agent:
@@ -216,7 +215,18 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "arena/league": _arena("league"),
     "arena/ppo": _arena("self-play"),
     "connect_four/az": PretrainedRecipe(_CONNECT_FOUR_AZ, "az", simulations=200),
-    "pokemon/gen1-ppo": _POKEMON,
+    "pokemon/gen1-ppo": _pokemon(
+        "PokemonGen1RandomBattle-v0",
+        7_200_000,
+        88,
+        "--seed 1 --workers 2, and after 5.3 M decisions again with --decisions 7200000",
+    ),
+    "pokemon/gen9-ppo": _pokemon(
+        "PokemonGen9RandomBattle-v0",
+        5_000_000,
+        63,
+        "--game PokemonGen9RandomBattle-v0 --seed 1 --workers 2 --decisions 5000000",
+    ),
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),

@@ -230,9 +230,8 @@ AGENTS = (
         "Pokémon: match-ups, hazards and estimated damage, as poke-env's player (sets_up=, terastallizes=)",
     ),
     Entry("pokemon/greedy-damage", f"{_POKEMON_BOTS}GreedyDamageBot", "Pokémon: always the most damage by type chart"),
-    _pretrained(
-        "pokemon/gen1-ppo", "Pokémon, random battles of generation 1: a network trained by PPO", _POKEMON_GAMES
-    ),
+    _pretrained("pokemon/gen1-ppo", "Pokémon, random battles of generation 1: self-play by PPO", _POKEMON_GAMES),
+    _pretrained("pokemon/gen9-ppo", "Pokémon, random battles of generation 9: self-play by PPO", _POKEMON_GAMES),
     Entry("pokemon/search", "ludory.agents.pokemon.search:PokemonSearch", "Pokémon: a network that looks ahead"),
     Entry(
         "pokemon/poke-env",
