@@ -20,11 +20,11 @@ from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
 from ludory.envs.parts import Field, State
@@ -32,6 +32,9 @@ from ludory.errors import OptionError
 from ludory.plugins.requirements import missing_dependency
 
 from .storage import own_fields, state_class
+
+if TYPE_CHECKING:
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 Kernel = Callable[..., None]
 """A function of a bound file, see `bind`."""
@@ -202,7 +205,7 @@ class SimulatedDevice:
         _numba_cuda().jit(kernel)[grid](*map(_in_simulator, args))
 
 
-def _shared_array(self: Any, shape: Any, dtype: Any) -> NDArray[Any]:
+def _shared_array(self: FakeCUDAShared, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """`cuda.shared.array` of the simulator, whose own may give an array each to threads that ask for it at the same time."""
     frame = sys._getframe(1)
     place = frame.f_code.co_filename, frame.f_lineno
