@@ -11,13 +11,13 @@ from ludory.benchmarks.faults.commands import Commands
 from ludory.benchmarks.faults.findings import Place
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     with Commands(tmp_path_factory.mktemp("streams")) as parent:
         yield parent
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("inputs")
 
