@@ -95,8 +95,9 @@ def tuned_rows(report: Report) -> Rows:
     for row in report["rows"]:
         scores, seeds = row["scores"], row["seeds"]
         error = row["score_stderrs"][0] if len(scores) == 1 else stdev(scores) / len(scores) ** 0.5
+        changes = "".join(f", {row[name]}" for name in ("policy", "precision") if name in row)
         yield (
-            f"`{row['algorithm']}`, seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}",
+            f"`{row['algorithm']}`{changes}, seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}",
             f"`{row['game']}`",
             f"{mean(scores):.2f} ± {error:.2f} ({row['games']} games each)",
             f"{row['lead']:+.2f} ± {row['lead_stderr']:.2f} to `{row['baseline']}`",
@@ -194,7 +195,7 @@ TABLES = (
     ResultsTable(
         "Tuned settings",
         "tuned settings | game | mean return ± standard error | beside the baseline | CPU-minutes of one training, and stated | machine, date",
-        ("tuned*.json",),
+        ("tuned*.json", "precision*.json"),
         {"tuned": tuned_rows},
     ),
     ResultsTable(
