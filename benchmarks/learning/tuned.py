@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class TunedOptions:
     """Games of each evaluation."""
     evaluation_seed: Natural = 1_000_003
     """Seed of these games, unlike the trainings'."""
-    precisions: tuple[str, ...] = ()
+    precisions: tuple[Literal["float32", "bf16"], ...] = ()
     """Of the learner, to compare; none: as tuned."""
     policy: str = "auto"
     """Network instead of the tuned one."""

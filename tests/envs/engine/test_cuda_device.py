@@ -94,7 +94,11 @@ def test_half_a_simulator(monkeypatch: Patch):
 
 @needs_numba_cuda
 def test_threads_of_the_simulator_that_come_at_once_share_an_array(monkeypatch: Patch):
-    """Numba's own function gives each of them another one, which one in a thousand launches met."""
+    """Numba's own function gives each of them another one."""
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+
+    monkeypatch.setattr(FakeCUDAShared, "array", FakeCUDAShared.array)  # put back afterwards
+    cuda_device.SimulatedDevice()
     empty, places = np.empty, SimpleNamespace(_allocations={})
 
     def slow_empty(*args):
@@ -103,5 +107,5 @@ def test_threads_of_the_simulator_that_come_at_once_share_an_array(monkeypatch: 
 
     monkeypatch.setattr(np, "empty", slow_empty)
     with ThreadPoolExecutor(4) as pool:
-        arrays = list(pool.map(lambda _: cuda_device._shared_array(places, (2,), np.int8), range(4)))
+        arrays = list(pool.map(lambda _: FakeCUDAShared.array(places, (2,), np.int8), range(4)))
     assert len({id(array) for array in arrays}) == 1
