@@ -66,8 +66,11 @@ def suited_precision(policy: Policy, length: int, rows: int) -> str:
 
 
 def precise(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """Context in which networks compute with `precision`: "float32", or "bf16" for matrix products in bfloat16."""
-    return torch.autocast(device.type, torch.bfloat16) if precision == "bf16" else nullcontext()
+    """Context in which networks compute with `precision`: "float32", or "bf16" for matrix products in bfloat16.
+
+    What is cast is not kept: all threads would share it, and sums of gradients would depend on which of them was first.
+    """
+    return torch.autocast(device.type, torch.bfloat16, cache_enabled=False) if precision == "bf16" else nullcontext()
 
 
 def forward(

@@ -79,6 +79,10 @@ def keep_from_compiling() -> None:
     GruStep.scan_pieces = torch.compiler.disable(GruStep.scan_pieces)  # type: ignore[method-assign]
 
 
+PRODUCTS_FOR_CASTS = 2**20
+"""Fewest multiplications of a step's product that pay for casting its inputs: measured for memories of 64 to 512, two to 128 rows."""
+
+
 class GruStep(nn.GRUCell):
     """A GRU cell whose input part can be computed for a whole sequence at once."""
 
@@ -103,10 +107,12 @@ class GruStep(nn.GRUCell):
             hidden = self.scan_pieces(x, memory, starts)
             return hidden
         kept = (~starts).unsqueeze(-1).to(memory.dtype)
-        # Autocast chooses a precision for each operation, and a compiler fuses them: both have to see them one by one.
-        if not torch.is_autocast_enabled(x.device.type) and not torch.compiler.is_compiling():
+        if not torch.compiler.is_compiling():  # a compiler fuses operations: it has to see them one by one
+            kind = x.device.type
+            dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else self.weight_hh.dtype
             weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-            hidden = _Scan.apply(x, memory, kept, *weights)  # type: ignore[no-untyped-call]
+            with torch.autocast(kind, enabled=False):
+                hidden = _Scan.apply(dtype, x, memory, kept, *weights)  # type: ignore[no-untyped-call]
             return hidden
         out = []
         for now, keep in zip(self.inputs(x), kept, strict=True):
@@ -189,11 +195,15 @@ class _Scan(torch.autograd.Function):
     A step's product with the weights costs as much for few rows as reading the weights takes, and threads that share a batch wait for
     each other between operations: both are kept to what depends on the step before. With r, z the reset and update gates, n the new
     values and m the memory's part of n before r, h' = n + z (h - n).
+
+    Matrix products are computed in `dtype`, the rest in the weights' precision, so that small updates of the memory and gradients of many
+    steps are not rounded away. Products within a step are, too, where they are too small to pay for casts.
     """
 
     @staticmethod
     def forward(
         ctx: Any,
+        dtype: torch.dtype,
         x: Tensor,
         memory: Tensor,
         kept: Tensor,
@@ -203,26 +213,31 @@ class _Scan(torch.autograd.Function):
         bias_memory: Tensor,
     ) -> Tensor:
         steps, rows, size = *x.shape[:2], memory.shape[-1]
-        gates = nn.functional.linear(x, weight_in, bias_in)  # r, z, n: first the input's part, then all
-        before, m, hidden = (x.new_empty(steps, rows, size) for _ in range(3))
-        own, transposed = x.new_empty(rows, 3 * size), weight_memory.t()
+        exact = weight_memory.dtype
+        in_step = dtype if rows * weight_memory.numel() >= PRODUCTS_FOR_CASTS else exact
+        x, weight_in, weight_in_step = x.to(dtype), weight_in.to(dtype), weight_memory.to(in_step)
+        # r, z, n: first the input's part, then all
+        gates = nn.functional.linear(x, weight_in, bias_in.to(dtype)).to(exact)
+        before, m, hidden = (gates.new_empty(steps, rows, size) for _ in range(3))
+        own, transposed, bias = weight_in_step.new_empty(rows, 3 * size), weight_in_step.t(), bias_memory.to(in_step)
         own_both, own_new = own[:, : 2 * size], own[:, 2 * size :]
         both, (r, z, n) = gates[..., : 2 * size], gates.view(steps, rows, 3, size).unbind(2)
         # Views are made before the loop: to index a tensor keeps the interpreter's lock as long as an operation takes.
         for rz, r_t, z_t, n_t, m_t, before_t, after, keep in _by_step(both, r, z, n, m, before, hidden, kept):
             torch.mul(memory, keep, out=before_t)
-            torch.addmm(bias_memory, before_t, transposed, out=own)
+            torch.addmm(bias, before_t.to(in_step), transposed, out=own)
             rz.add_(own_both).sigmoid_()
             m_t.copy_(own_new)
-            n_t.addcmul_(own_new, r_t).tanh_()
+            n_t.addcmul_(m_t, r_t).tanh_()
             memory = torch.lerp(n_t, before_t, z_t, out=after)
-        ctx.save_for_backward(x, kept, gates, before, m, weight_in, weight_memory)
+        ctx.save_for_backward(x, kept, gates, before, m, weight_in, weight_in_step)
         return hidden
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        x, kept, gates, before, m, weight_in, weight_memory = ctx.saved_tensors
+        x, kept, gates, before, m, weight_in, weight_in_step = ctx.saved_tensors
+        dtype, in_step, exact = x.dtype, weight_in_step.dtype, gates.dtype
         steps, rows, size = before.shape
         r, z, n = gates.view(steps, rows, 3, size).unbind(2)
         # The gradient by the gates is a factor times that by h'; only the latter has to be known step by step.
@@ -240,12 +255,17 @@ class _Scan(torch.autograd.Function):
         for gradient_t, z_t, factor_t, by_gate_t, by_hidden_t, keep in reversed(list(views)):
             torch.addcmul(gradient_t, keep, later, out=by_hidden_t)
             by_gate_t.mul_(by_hidden_t.unsqueeze(1))
-            torch.mul(by_hidden_t, z_t, out=later).addmm_(factor_t, weight_memory)
-        flat, inputs = factor.flatten(0, 1), x.flatten(0, 1)
-        by_weight_memory, by_bias_memory = flat.t() @ before.flatten(0, 1), flat.sum(0)
+            torch.mul(by_hidden_t, z_t, out=later)
+            if in_step == exact:
+                later.addmm_(factor_t, weight_in_step)
+            else:
+                later.add_(factor_t.to(in_step) @ weight_in_step)
+        flat = factor.flatten(0, 1)
+        by_weight_memory, by_bias_memory = flat.to(dtype).t() @ before.flatten(0, 1).to(dtype), flat.sum(0)
         torch.mul(inner, by_hidden, out=by_n)  # the input's part of n is not multiplied by r
-        by_weights = flat.t() @ inputs, by_weight_memory, flat.sum(0), by_bias_memory
-        return (flat @ weight_in).view_as(x), later * kept[0], None, *by_weights
+        low = flat.to(dtype)
+        by_weights = low.t() @ x.flatten(0, 1), by_weight_memory, flat.sum(0), by_bias_memory
+        return None, (low @ weight_in).view_as(x), later * kept[0], None, *by_weights
 
 
 def _by_step(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:

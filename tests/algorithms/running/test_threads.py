@@ -8,7 +8,7 @@ import torch
 from ludory.algorithms.losses.returns import gae
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.ppo.torch_update import TorchUpdate
-from ludory.algorithms.running.threads import forward
+from ludory.algorithms.running.threads import backward, forward, precise
 
 TINY = {"num_envs": 128, "n_steps": 16, "hidden": (16, 16), "seed": 1}
 
@@ -58,3 +58,24 @@ def test_forward_in_parts_is_forward_of_the_whole(monkeypatch):
     parts = forward(model.policy, seen)
     torch.testing.assert_close(parts.logits, whole.logits, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(parts.values, whole.values, rtol=1e-4, atol=1e-5)
+
+
+def test_threads_in_bfloat16_do_not_share_what_they_cast(monkeypatch):
+    """Else gradients of a weight that is used often depended on which thread was first."""
+    monkeypatch.setenv("LUDORY_NUM_THREADS", "4")
+    torch.manual_seed(0)
+    weight, rows = (0.1 * torch.randn(32, 32)).requires_grad_(), torch.randn(64, 32)
+
+    def losses(start: int, stop: int) -> list[torch.Tensor]:
+        with precise(rows.device, "bf16"):
+            now = rows[start:stop]
+            for _ in range(20):
+                now = torch.tanh(now @ weight + now)
+            return [now.float().square().sum()]
+
+    def gradient() -> torch.Tensor:
+        backward(losses, len(rows), [weight], rows_per_thread=16)
+        return weight.grad
+
+    expected = gradient()
+    assert all(torch.equal(gradient(), expected) for _ in range(40))
