@@ -230,11 +230,13 @@ class KernelEngine(EngineBase):
             checks.check_out(out.masks, (count, self.facts.num_actions), np.dtype(bool))
             checks.check_out(out.observations, (count, *shape), np.dtype(dtype))
         chosen = self._checked_actions(actions, self._all)
-        seen = out.observations.reshape(count, shape[0] if packed else spec.size)
+        masks, seen = out
+        if len(shape) != 1:
+            seen = seen.reshape(count, spec.size)
         if packed:
-            self.run(self._play_packed_rows, count, chosen, out.masks, seen)
+            self.run(self._play_packed_rows, count, chosen, masks, seen)
         else:
-            self.run(self._bound.play_rows, count, *self.kernel_state, chosen, self._masks, out.masks, seen)
+            self.run(self._bound.play_rows, count, *self.kernel_state, chosen, self._masks, masks, seen)
         return out
 
     def _play_packed_rows(self, actions: Any, masks: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:

@@ -290,7 +290,7 @@ class PolicySeats:
         """`ends` of the first game."""
         if self.own is None or not self.game.seats_leave:
             state = self.engine.state
-            return bool(state.terminated[0]), bool(state.truncated[0])
+            return bool(state.terminated.item(0)), bool(state.truncated.item(0))
         terminated, truncated = self.ends()
         return bool(terminated[0]), bool(truncated[0])
 

@@ -84,7 +84,7 @@ class AgentsGame(common.CopiedWhole):
         self._action_spaces = {agent: action_space(game.facts, extra) for agent in self.possible_agents}
         self.state_space = observation_space(game.facts.critic_spec)
         self._returns, self._no_returns = np.zeros((2, 1, game.facts.players), np.float32)
-        self.illegal_words = ""
+        self.illegal_words, self._public_facts = "", common.PublicFacts(game)
 
     def _seen_space(self) -> Dict:
         return Dict(
@@ -164,7 +164,7 @@ class AgentsGame(common.CopiedWhole):
             if not facts or not self.game.look.one_info:
                 facts = {
                     "player": mover,
-                    **common.public_facts(self.game, self.engine.state, 0, seat),
+                    **self._public_facts(self.engine.state, 0, seat),
                     "returns": (self._returns if mover < 0 else self._no_returns)[0],
                     "illegal_action": bool(self.illegal_words),
                 }

@@ -171,22 +171,36 @@ def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, came
     return picture(engine.state, row, seat)
 
 
-def public_facts(game: Game, state: State, row: int, seat: int | None = None) -> dict[str, Any]:
-    """Facts of `Look.info`, and those that only `seat` knows, as a view shows them: bool, int, float and arrays; see `Look.info`."""
-    look = game.look
-    told = dict(look.info(state, row))
-    if seat is not None:
-        told |= look.seat_info(state, row, seat)
-    for key, names in look.fact_names.items():
-        told[key] = names.numbers(told.get(key))
-    # this runs in every step: most facts are plain numbers
-    for key in [key for key, value in told.items() if type(value) not in _PLAIN]:
-        value = told[key]
-        if isinstance(value, _LISTS):
-            value = told[key] = np.array(value)
-        if not (value.dtype.kind in "biuf" if isinstance(value, _ARRAYS) else isinstance(value, _NUMBERS)):
-            del told[key]
-    return told
+class PublicFacts:
+    """Facts of `Look.info`, and those that only a seat knows, as a view shows them: bool, int, float and arrays.
+
+    This runs in every step, and most facts are plain numbers: the first call finds the others, since keys and kinds stay the same.
+
+    Args:
+        game: whose `look` tells them.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self._game, self._named = game, tuple(game.look.fact_names.items())
+        self._mixed: tuple[str, ...] | None = None
+
+    def __call__(self, state: State, row: int, seat: int | None = None) -> dict[str, Any]:
+        """Facts of game `row`, and with `seat` those of that seat."""
+        look = self._game.look
+        told = dict(look.info(state, row))
+        if seat is not None:
+            told |= look.seat_info(state, row, seat)
+        for key, names in self._named:
+            told[key] = names.numbers(told.get(key))
+        if self._mixed is None:
+            self._mixed = tuple(key for key, value in told.items() if type(value) not in _PLAIN)
+        for key in self._mixed:
+            value = told.get(key)
+            if isinstance(value, _LISTS):
+                value = told[key] = np.array(value)
+            if not (value.dtype.kind in "biuf" if isinstance(value, _ARRAYS) else isinstance(value, _NUMBERS)):
+                told.pop(key, None)
+        return told
 
 
 _LISTS, _ARRAYS, _NUMBERS = (list, tuple), (np.ndarray, np.generic), (int, float)

@@ -19,6 +19,8 @@ from ludory.frames.raster import Camera
 
 from . import common
 
+_INT8 = np.dtype(np.int8)
+
 
 def make_env(
     game: str | Game,
@@ -81,7 +83,7 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
         self.action_space = common.action_space(game.facts)
         self._illegal, self._camera = checked_illegal(illegal), Camera()
         self.seats, self.others = seats, others
-        self._policy_seats = PolicySeats(game, self.engine, seats, others)
+        self._policy_seats, self._public_facts = PolicySeats(game, self.engine, seats, others), common.PublicFacts(game)
         self._returns, self._no_returns = np.zeros((2, 1, game.facts.players), np.float32)
         self._seeded, self._over, self.illegal_words = False, True, ""
 
@@ -98,7 +100,7 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
             seed = int(self.np_random.integers(2**62))
         self._policy_seats.start(options=options, seed=seed)
         self._seeded, self._over, self.illegal_words = True, False, ""
-        self._returns[:] = 0
+        self._returns.fill(0)
         if self.render_mode == "human":
             self.render()
         return self._policy_seats.observe()[0], self._info(self._mask())
@@ -127,13 +129,13 @@ class GameEnv(common.CopiedWhole, gym.Env[NDArray[Any], Any]):
         self._over = terminated or truncated
         if self.render_mode == "human":
             self.render()
-        return seen[0], float(rewards[0, seats.reward_seat]), terminated, truncated, self._info(masks[0])
+        return seen[0], rewards.item(0, seats.reward_seat), terminated, truncated, self._info(masks[0])
 
     def _info(self, mask: Array) -> dict[str, Any]:
         return {
-            "action_mask": np.ones(len(mask), np.int8) if self._over else mask.view(np.int8),
+            "action_mask": np.ones(len(mask), np.int8) if self._over else mask.view(_INT8),
             "player": -1 if self._over else 0 if self.facts.simultaneous else self.engine.state.to_move.item(0),
-            **common.public_facts(self.game, self.engine.state, 0, self._policy_seats.own),
+            **self._public_facts(self.engine.state, 0, self._policy_seats.own),
             "returns": (self._returns if self._over else self._no_returns)[0].copy(),
             "illegal_action": bool(self.illegal_words),
         }

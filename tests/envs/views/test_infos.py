@@ -17,7 +17,7 @@ from ludory.envs.engine.kernel_engine import few_steps
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.parts import FactNames
 from ludory.envs.seats.table import first_legal
-from ludory.envs.views.common import public_facts
+from ludory.envs.views.common import PublicFacts
 from ludory.envs.views.gymnasium_env import make_env
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_aec import make_aec
@@ -193,7 +193,12 @@ def test_facts_are_numbers_of_any_kind_and_no_words():
     }
     plain = make_game("TicTacToe-v0")
     game = replace(plain, look=replace(plain.look, info=lambda state, row: told))
-    found = public_facts(game, make_engine(plain).state, 0)
+    read = PublicFacts(game)
+    found = read(make_engine(plain).state, 0)
     assert list(found) == ["level", "real", "list"]
     assert found["list"].tolist() == [1, 2]
     assert told["list"] == [1, 2], "what a game keeps is not changed"
+    told["list"], told["word"] = [3, 4], "south"
+    again = read(make_engine(plain).state, 0)
+    assert list(again) == ["level", "real", "list"]
+    assert again["list"].tolist() == [3, 4]

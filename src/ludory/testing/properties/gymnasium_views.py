@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ludory.envs import GameEnv, GameFacts
-from ludory.envs.views.common import public_facts
+from ludory.envs.views.common import PublicFacts
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.testing.random_moves import random_moves
 from ludory.testing.recording import Array, Moment, Recording, look, record, segment_place
@@ -45,10 +45,10 @@ def _seating(facts: GameFacts, recording: Recording, own: int | None) -> tuple[A
 def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]]:
     """Public facts before each move of the recorded game."""
     engine = trial.engine(games=1, seed=seed)
-    infos = [public_facts(trial.game, engine.state, 0)]
+    infos = [PublicFacts(trial.game)(engine.state, 0)]
     for actions in recording.actions:
         engine.step(actions)
-        infos.append(public_facts(trial.game, engine.state, 0))
+        infos.append(PublicFacts(trial.game)(engine.state, 0))
     return infos
 
 
