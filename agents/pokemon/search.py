@@ -1,4 +1,4 @@
-"""`pokemon/search(AGENT)`: a network that tries its moves on the simulator, one decision deep, in battles as they may be."""
+"""`pokemon/search(AGENT)`: a network that tries its moves on the simulator, some decisions deep, in battles as they may be."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ludory.errors import OptionError
 COPIES_AT_ONCE = 512
 """Battles that are copied at once, for the sake of the simulator's memory."""
 MOST_STEPS = 8
-"""Decisions of the foe alone, such as a switch after a faint, that are played before the own next one."""
+"""Decisions for each own one, some of which the foe takes alone, such as a switch after a faint."""
 LEAST = 0.005
 """Actions that the network plays less often are not tried."""
 
@@ -35,13 +35,15 @@ class PokemonSearch(DrawingAgent):
     """Tries each own action in copies of the battle, and plays the one with the best value, with some trust in the network.
 
     In every copy all that the seat does not know is drawn anew (`PokemonEngine.redraw`), the foe plays by the same network from its own
-    view, and chance is new. The copy is played to the own next decision, and the network's value is taken there; a won battle counts
-    1. All actions are tried in the same drawn battles. Equal battles with equal pasts get equal moves.
+    view, and chance is new. The copy is played on by the network, and its values at the own next decisions are averaged; a won battle
+    counts 1. Single values are wrong by more than actions differ, and those of one line of play in different ways. All actions are tried in
+    the same drawn battles. Equal battles with equal pasts get equal moves.
 
     Args:
         game: random battles of generation 1.
         agent: a network that plays them, such as "pokemon/gen1-ppo" or a checkpoint.
         worlds: battles that are drawn for a decision, in each of which every action is tried.
+        depth: own decisions after an action at which values are taken.
         trust: weight of the logarithm of the network's probability of an action beside its value.
         seed: of the draws.
 
@@ -52,10 +54,17 @@ class PokemonSearch(DrawingAgent):
     deterministic = True
 
     def __init__(
-        self, game: Game, agent: str | Agent = "pokemon/gen1-ppo", worlds: int = 8, trust: float = 0.01, seed: int = 0
+        self,
+        game: Game,
+        agent: str | Agent = "pokemon/gen1-ppo",
+        worlds: int = 8,
+        trust: float = 0.01,
+        seed: int = 0,
+        depth: int = 3,
     ) -> None:
-        if not isinstance(worlds, int) or worlds < 1:
-            raise OptionError(f"worlds={worlds!r}: must be an integer of at least 1")
+        for name, number in (("worlds", worlds), ("depth", depth)):
+            if not isinstance(number, int) or number < 1:
+                raise OptionError(f"{name}={number!r}: must be an integer of at least 1")
         if not trust >= 0:
             raise OptionError(f"trust={trust!r}: must be a number of at least 0, such as 0.01")
         if game.facts.name != f"pokemon {REDRAWN}":
@@ -66,6 +75,7 @@ class PokemonSearch(DrawingAgent):
         if not isinstance(inner, NeuralAgent) or inner.policy.recurrent or inner.policy.uses_previous:
             raise OptionError(f"pokemon/search searches with a network without a memory; {inner.name} is none")
         self.name, self.agent, self.worlds, self._trust = f"pokemon/search({inner.name})", inner, worlds, trust
+        self.depth = depth
         super().__init__(seed)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
@@ -125,11 +135,11 @@ class PokemonSearch(DrawingAgent):
     def _played(
         self, copies: PokemonEngine, seat: int, actions: NDArray[np.int64], seeds: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Play `actions` (n,) in the copies, and on to the own next decision; returns the values there (n,)."""
-        foe = 1 - seat
-        values, going = np.zeros(len(actions)), np.ones(len(actions), bool)
-        for step in range(MOST_STEPS):
-            rows = np.flatnonzero(going)
+        """Play `actions` (n,) in the copies, and on by the network; returns the means (n,) of the values at the own next decisions."""
+        foe, own = 1 - seat, actions.copy()
+        totals, earned, taken = np.zeros(len(own)), np.zeros(len(own)), np.zeros(len(own), np.int64)
+        for step in range(MOST_STEPS * self.depth):
+            rows = np.flatnonzero((taken < self.depth) & ~copies.over)
             if not len(rows):
                 break
             policy, _ = self._ask(copies, foe, rows)
@@ -138,14 +148,22 @@ class PokemonSearch(DrawingAgent):
             moves[:, foe, 0] = (policy.cumsum(axis=1) > numbers[:, None] * policy.sum(axis=1, keepdims=True)).argmax(
                 axis=1
             )
-            moves[:, seat, 0] = actions[rows] if step == 0 else 0
+            moves[:, seat, 0] = own[rows]
             copies.step(moves, rows)
-            values[rows] += copies.state.rewards[rows, seat]
-            going = going & ~copies.over & ~copies.state.deciding[:, seat]
-        rows = np.flatnonzero(~copies.over)
-        if len(rows):
-            values[rows] += self._ask(copies, seat, rows)[1]
-        return values
+            earned[rows] += copies.state.rewards[rows, seat]
+            own[rows] = 0
+            rows = rows[(copies.state.deciding[:, seat] & ~copies.over)[rows]]
+            if len(rows):
+                policy, values = self._ask(copies, seat, rows)
+                own[rows] = policy.argmax(axis=1)
+                totals[rows] += earned[rows] + values
+                taken[rows] += 1
+        # what is over keeps its result
+        left = np.flatnonzero(~copies.over & (taken < self.depth))
+        if len(left):
+            earned[left] += self._ask(copies, seat, left)[1]
+        means: NDArray[np.float64] = (totals + (self.depth - taken) * earned) / self.depth
+        return means
 
     @torch.no_grad()
     def _ask(

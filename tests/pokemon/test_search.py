@@ -128,6 +128,8 @@ def test_wrong_arguments_are_refused(network: NeuralAgent) -> None:
     game = make_game(GAME)
     with pytest.raises(OptionError, match="worlds=0: must be an integer of at least 1"):
         PokemonSearch(game, network, worlds=0)
+    with pytest.raises(OptionError, match=r"depth=1.5: must be an integer of at least 1"):
+        PokemonSearch(game, network, depth=1.5)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match=r"trust=-1: must be a number of at least 0"):
         PokemonSearch(game, network, trust=-1)
     with pytest.raises(OptionError, match="with a network without a memory; pokemon/random is none"):
@@ -153,6 +155,57 @@ class ByHitPoints(PokemonSearch):
         seen = engine.entity[rows, seat][:, at.POKEMON_AT : at.POKEMON_AT + 12 * at.POKEMON_NUMBERS]
         points = seen.reshape(len(rows), 2, 6, at.POKEMON_NUMBERS)[..., at.POKEMON_HP].sum(axis=-1)
         return legal / legal.sum(axis=1, keepdims=True), (points[:, 0] - points[:, 1]) / 6
+
+
+class Noting(ByHitPoints):
+    """Notes the values of each row of the battles that the seat is asked about."""
+
+    noted: dict[int, list[float]]
+
+    def _ask(self, engine: Any, seat: int, rows: Any) -> Any:
+        policy, values = super()._ask(engine, seat, rows)
+        if seat == SEAT:
+            for row, value in zip(rows, values, strict=True):
+                self.noted.setdefault(int(row), []).append(value)
+        return policy, values
+
+
+def test_the_values_at_the_next_decisions_are_averaged(network: NeuralAgent, simulator: Installation) -> None:
+    battle, found = played(5), {}
+    for depth in (1, 3):
+        search = Noting(make_game(GAME), network, depth=depth)
+        search.noted = {}
+        copies = battle.gather(np.zeros(6, np.int64))
+        copies.redraw(SEAT, np.arange(6))
+        action = copies.legal()[0, SEAT].argmax()
+        found[depth] = search._played(copies, SEAT, np.full(6, action), np.arange(6))
+        assert not copies.over.any()
+        assert all(len(search.noted[row]) == depth for row in range(6))
+        np.testing.assert_allclose(found[depth], [np.mean(search.noted[row]) for row in range(6)])
+        copies.close()
+    assert (found[1] != found[3]).any()
+    battle.close()
+
+
+class Worthless(ByHitPoints):
+    """Sees the same value everywhere: 0."""
+
+    def _ask(self, engine: Any, seat: int, rows: Any) -> Any:
+        policy, values = super()._ask(engine, seat, rows)
+        return policy, 0 * values
+
+
+def test_a_battle_that_ends_counts_its_result_from_there_on(network: NeuralAgent, simulator: Installation) -> None:
+    search, battle = Worthless(make_game(GAME), network, depth=400), played(5)
+    copies = battle.gather(np.zeros(1, np.int64))
+    copies.redraw(SEAT, np.arange(1))
+    (mean,) = search._played(copies, SEAT, copies.legal()[:, SEAT].argmax(axis=1), np.arange(1))
+    assert copies.over.all()
+    result = copies.state.rewards[0, SEAT]
+    assert result != 0
+    assert 0.5 < mean * result < 1
+    copies.close()
+    battle.close()
 
 
 @pytest.mark.slow
