@@ -174,7 +174,8 @@ def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, came
 class PublicFacts:
     """Facts of `Look.info`, and those that only a seat knows, as a view shows them: bool, int, float and arrays.
 
-    This runs in every step, and most facts are plain numbers: the first call finds the others, since keys and kinds stay the same.
+    This runs in every step, and most facts are plain numbers, which stay so: the others are found once for each set of keys, since words
+    come and go.
 
     Args:
         game: whose `look` tells them.
@@ -182,7 +183,7 @@ class PublicFacts:
 
     def __init__(self, game: Game) -> None:
         self._game, self._named = game, tuple(game.look.fact_names.items())
-        self._mixed: tuple[str, ...] | None = None
+        self._others: dict[tuple[str, ...], list[str]] = {}  # keys -> those of facts that are no plain numbers
 
     def __call__(self, state: State, row: int, seat: int | None = None) -> dict[str, Any]:
         """Facts of game `row`, and with `seat` those of that seat."""
@@ -192,14 +193,15 @@ class PublicFacts:
             told |= look.seat_info(state, row, seat)
         for key, names in self._named:
             told[key] = names.numbers(told.get(key))
-        if self._mixed is None:
-            self._mixed = tuple(key for key, value in told.items() if type(value) not in _PLAIN)
-        for key in self._mixed:
-            value = told.get(key)
+        keys = tuple(told)
+        if (others := self._others.get(keys)) is None:
+            others = self._others[keys] = [key for key, value in told.items() if type(value) not in _PLAIN]
+        for key in others:
+            value = told[key]
             if isinstance(value, _LISTS):
                 value = told[key] = np.array(value)
             if not (value.dtype.kind in "biuf" if isinstance(value, _ARRAYS) else isinstance(value, _NUMBERS)):
-                told.pop(key, None)
+                del told[key]
         return told
 
 

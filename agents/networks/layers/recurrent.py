@@ -197,7 +197,7 @@ class _Scan(torch.autograd.Function):
     values and m the memory's part of n before r, h' = n + z (h - n).
 
     Matrix products are computed in `dtype`, the rest in the weights' precision, so that small updates of the memory and gradients of many
-    steps are not rounded away. Products within a step are, too, where they are too small to pay for casts.
+    steps are not rounded away. Where products within a step are too small to pay for casts, they are in the weights' precision as well.
     """
 
     @staticmethod

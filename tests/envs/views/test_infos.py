@@ -198,7 +198,7 @@ def test_facts_are_numbers_of_any_kind_and_no_words():
     assert list(found) == ["level", "real", "list"]
     assert found["list"].tolist() == [1, 2]
     assert told["list"] == [1, 2], "what a game keeps is not changed"
-    told["list"], told["word"] = [3, 4], "south"
+    told["list"], told["word"], told["result"] = [3, 4], "south", "won"
     again = read(make_engine(plain).state, 0)
     assert list(again) == ["level", "real", "list"]
     assert again["list"].tolist() == [3, 4]
