@@ -17,7 +17,7 @@ from ludory.errors import OptionError
 COPIES_AT_ONCE = 512
 """Battles that are copied at once, for the sake of the simulator's memory."""
 MOST_STEPS = 8
-"""Decisions for each own one, some of which the foe takes alone, such as a switch after a faint."""
+"""Most decisions that are played for each own one: the foe takes some alone, such as a switch after a faint."""
 LEAST = 0.005
 """Actions that the network plays less often are not tried."""
 

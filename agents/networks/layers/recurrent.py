@@ -214,30 +214,30 @@ class _Scan(torch.autograd.Function):
     ) -> Tensor:
         steps, rows, size = *x.shape[:2], memory.shape[-1]
         exact = weight_memory.dtype
-        in_step = dtype if rows * weight_memory.numel() >= PRODUCTS_FOR_CASTS else exact
-        x, weight_in, weight_in_step = x.to(dtype), weight_in.to(dtype), weight_memory.to(in_step)
+        step_dtype = dtype if rows * weight_memory.numel() >= PRODUCTS_FOR_CASTS else exact
+        x, weight_in, step_weight = x.to(dtype), weight_in.to(dtype), weight_memory.to(step_dtype)
         # r, z, n: first the input's part, then all
         gates = nn.functional.linear(x, weight_in, bias_in.to(dtype)).to(exact)
         before, m, hidden = (gates.new_empty(steps, rows, size) for _ in range(3))
-        own, transposed, bias = weight_in_step.new_empty(rows, 3 * size), weight_in_step.t(), bias_memory.to(in_step)
+        own, transposed, bias = step_weight.new_empty(rows, 3 * size), step_weight.t(), bias_memory.to(step_dtype)
         own_both, own_new = own[:, : 2 * size], own[:, 2 * size :]
         both, (r, z, n) = gates[..., : 2 * size], gates.view(steps, rows, 3, size).unbind(2)
         # Views are made before the loop: to index a tensor keeps the interpreter's lock as long as an operation takes.
         for rz, r_t, z_t, n_t, m_t, before_t, after, keep in _by_step(both, r, z, n, m, before, hidden, kept):
             torch.mul(memory, keep, out=before_t)
-            torch.addmm(bias, before_t.to(in_step), transposed, out=own)
+            torch.addmm(bias, before_t.to(step_dtype), transposed, out=own)
             rz.add_(own_both).sigmoid_()
             m_t.copy_(own_new)
             n_t.addcmul_(m_t, r_t).tanh_()
             memory = torch.lerp(n_t, before_t, z_t, out=after)
-        ctx.save_for_backward(x, kept, gates, before, m, weight_in, weight_in_step)
+        ctx.save_for_backward(x, kept, gates, before, m, weight_in, step_weight)
         return hidden
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        x, kept, gates, before, m, weight_in, weight_in_step = ctx.saved_tensors
-        dtype, in_step, exact = x.dtype, weight_in_step.dtype, gates.dtype
+        x, kept, gates, before, m, weight_in, step_weight = ctx.saved_tensors
+        dtype, step_dtype, exact = x.dtype, step_weight.dtype, gates.dtype
         steps, rows, size = before.shape
         r, z, n = gates.view(steps, rows, 3, size).unbind(2)
         # The gradient by the gates is a factor times that by h'; only the latter has to be known step by step.
@@ -256,16 +256,16 @@ class _Scan(torch.autograd.Function):
             torch.addcmul(gradient_t, keep, later, out=by_hidden_t)
             by_gate_t.mul_(by_hidden_t.unsqueeze(1))
             torch.mul(by_hidden_t, z_t, out=later)
-            if in_step == exact:
-                later.addmm_(factor_t, weight_in_step)
+            if step_dtype == exact:
+                later.addmm_(factor_t, step_weight)
             else:
-                later.add_(factor_t.to(in_step) @ weight_in_step)
+                later.add_(factor_t.to(step_dtype) @ step_weight)
         flat = factor.flatten(0, 1)
         by_weight_memory, by_bias_memory = flat.to(dtype).t() @ before.flatten(0, 1).to(dtype), flat.sum(0)
         torch.mul(inner, by_hidden, out=by_n)  # the input's part of n is not multiplied by r
-        low = flat.to(dtype)
-        by_weights = low.t() @ x.flatten(0, 1), by_weight_memory, flat.sum(0), by_bias_memory
-        return None, (low @ weight_in).view_as(x), later * kept[0], None, *by_weights
+        cast = flat.to(dtype)
+        by_weights = cast.t() @ x.flatten(0, 1), by_weight_memory, flat.sum(0), by_bias_memory
+        return None, (cast @ weight_in).view_as(x), later * kept[0], None, *by_weights
 
 
 def _by_step(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
